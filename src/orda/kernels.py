@@ -1,0 +1,225 @@
+"""Kernels κ(z, z') = ⟨φ(z), φ(z')⟩ and their Gram matrices, in blocks.
+
+| kernel | κ(z, z') | the mean embedding of a domain is |
+|---|---|---|
+| ``Linear`` | ⟨z, z'⟩ | its mean |
+| ``RBFMixture`` | Σ_γ exp(−γ‖z − z'‖²) | characteristic: it says everything about the distribution |
+| ``SquaredInner`` | ⟨z, z'⟩² | its second moments; of centred points, its covariance (CORAL's map φ_c) |
+
+A kernel takes points of shape (..., n, d): leading dimensions are minibatches.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from orda.errors import KernelWarning, SettingError, UnknownName
+
+PAPER_GAMMAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+BLOCK_BYTES = 256 * 2**20  # the largest temporary that a blocked loop makes
+BLIND = 1e-3  # D13: below it, or above 1 − it, a mean off-diagonal kernel value says that the kernel sees nothing
+
+
+class Kernel(ABC):
+    """A positive-definite kernel."""
+
+    name: str
+
+    @abstractmethod
+    def gram(self, x: Tensor, y: Tensor) -> Tensor:
+        """κ between all points of x (..., n, d) and y (..., m, d): (..., n, m). Differentiable."""
+
+    @abstractmethod
+    def diagonal(self, x: Tensor) -> Tensor:
+        """κ(z, z) for every point of x (..., n, d): (..., n)."""
+
+    def resolved(self, x: Tensor) -> Kernel:
+        """The kernel with everything that depends on data fixed, from the points x (n, d)."""
+        del x
+        return self
+
+    def explicit(self, x: Tensor) -> Tensor | None:
+        """φ(x) (n, D) where it is known and no larger than x; ``None`` elsewhere."""
+        del x
+        return None
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """κ(z, z') = ⟨z, z'⟩."""
+
+    name = "linear"
+
+    def gram(self, x: Tensor, y: Tensor) -> Tensor:
+        return x @ y.mT
+
+    def diagonal(self, x: Tensor) -> Tensor:
+        return x.square().sum(-1)
+
+    def explicit(self, x: Tensor) -> Tensor | None:
+        return x
+
+
+@dataclass(frozen=True)
+class SquaredInner(Kernel):
+    """κ(z, z') = ⟨z, z'⟩² = ⟨zzᵀ, z'z'ᵀ⟩_F: on centred points the kernel of CORAL's map φ_c(z) = (z − z̄)(z − z̄)ᵀ."""
+
+    name = "squared-inner"
+
+    def gram(self, x: Tensor, y: Tensor) -> Tensor:
+        return (x @ y.mT).square()
+
+    def diagonal(self, x: Tensor) -> Tensor:
+        return x.square().sum(-1).square()
+
+
+@dataclass(frozen=True)
+class RBFMixture(Kernel):
+    """κ(z, z') = Σ_{γ ∈ gammas} exp(−γ‖z − z'‖²).
+
+    ``gammas`` are the paper's five, any others, or ``"median"``: the paper's five divided by the median squared
+    distance between the points, so that the mixture sees features of any scale.
+    """
+
+    gammas: tuple[float, ...] | Literal["median"] = PAPER_GAMMAS
+    name = "rbf-mixture"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gammas, str):
+            if self.gammas != "median":
+                raise UnknownName("gammas", self.gammas, ["median"])
+            return
+        gammas = tuple(float(gamma) for gamma in self.gammas)
+        if not gammas or not all(0 < gamma < float("inf") for gamma in gammas):
+            raise SettingError(
+                "gammas must be one or more positive numbers",
+                self.gammas,
+                'Or pass gammas="median" to scale by the data',
+            )
+        object.__setattr__(self, "gammas", gammas)
+
+    def gram(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.of_distances(squared_distances(x, y), x)
+
+    def diagonal(self, x: Tensor) -> Tensor:
+        count = len(PAPER_GAMMAS) if isinstance(self.gammas, str) else len(self.gammas)
+        return x.new_full(x.shape[:-1], float(count))
+
+    def resolved(self, x: Tensor) -> RBFMixture:
+        if not isinstance(self.gammas, str):
+            return self
+        scale = median_squared_distance(x)
+        return replace(self, gammas=tuple(gamma / scale for gamma in PAPER_GAMMAS))
+
+    def of_distances(self, squared: Tensor, points: Tensor) -> Tensor:
+        """The mixture at the given squared distances; ``points`` give the scale where gammas is "median"."""
+        gammas = self.resolved(points.detach().flatten(0, -2)).gammas
+        assert not isinstance(gammas, str)
+        return _mixture(squared, tuple(sorted(gammas)))
+
+
+def _mixture(squared: Tensor, gammas: tuple[float, ...]) -> Tensor:
+    """Σ_γ exp(−γ s): where each γ is ten times the last, one exponential; e^{−10a} = (e^{−a})^{10}, by four products."""
+    term = torch.exp(-gammas[0] * squared)
+    total = term.clone()
+    for previous, gamma in zip(gammas, gammas[1:], strict=False):
+        if abs(gamma - 10 * previous) <= 1e-12 * gamma:
+            fifth = term.square().square() * term
+            term = fifth.square()
+        else:
+            term = torch.exp(-gamma * squared)
+        total = total + term
+    return total
+
+
+def squared_distances(x: Tensor, y: Tensor) -> Tensor:
+    """‖x_i − y_j‖² (..., n, m) through one matrix product, about a common centre to keep the digits; never negative.
+
+    Where the distance is zero its gradient is zero, not NaN. When y *is* x, the diagonal is exactly zero.
+    """
+    same = y is x
+    centre = x.detach().mean(-2, keepdim=True)
+    x = x - centre
+    y = x if same else y - centre
+    squared = x.square().sum(-1)[..., :, None] + y.square().sum(-1)[..., None, :] - 2 * (x @ y.mT)
+    if same:
+        squared = squared.masked_fill(torch.eye(x.shape[-2], dtype=torch.bool, device=x.device), 0)
+    return squared.clamp_min(0)
+
+
+def median_squared_distance(x: Tensor, limit: int = 1000) -> float:
+    """The median of ‖x_i − x_j‖², i ≠ j, over at most ``limit`` evenly spaced points; 1 when it is zero."""
+    if len(x) < 2:
+        return 1.0
+    picks = torch.linspace(0, len(x) - 1, min(limit, len(x)), dtype=torch.float64, device=x.device).round().long()
+    points = x[picks].double()
+    rows, columns = torch.triu_indices(len(picks), len(picks), offset=1, device=x.device)
+    median = float(squared_distances(points, points)[rows, columns].median())
+    return median if median > 0 else 1.0
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """0..n cut into consecutive slices of at most ``size``."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def block_rows(columns: int, element_size: int) -> int:
+    """How many rows of a matrix with ``columns`` columns fit a block (a block needs about four temporaries)."""
+    return max(1, BLOCK_BYTES // (4 * element_size * max(1, columns)))
+
+
+def gram_matrix(kernel: Kernel, x: Tensor, out: Tensor | None = None) -> Tensor:
+    """The symmetric Gram matrix (n, n) of x, its upper blocks computed and mirrored; written into ``out`` if given."""
+    n = len(x)
+    out = x.new_empty(n, n) if out is None else out
+    size = min(n, max(256, int((BLOCK_BYTES / (4 * x.element_size())) ** 0.5)))
+    for rows in slices(n, size):
+        for columns in slices(n, size):
+            if columns.start >= rows.start:
+                left = x[rows]
+                block = kernel.gram(left, left if columns == rows else x[columns])
+                out[rows, columns] = block
+                if columns.start > rows.start:
+                    out[columns, rows] = block.mT
+    return out
+
+
+def mean_kernel(kernel: Kernel, x: Tensor, y: Tensor) -> float:
+    """(1/nm) Σ_ij κ(x_i, y_j), block by block, summed in float64."""
+    x_explicit, y_explicit = kernel.explicit(x), kernel.explicit(y)
+    if x_explicit is not None and y_explicit is not None:
+        return float(x_explicit.double().mean(0) @ y_explicit.double().mean(0))
+    total = 0.0
+    for rows in slices(len(x), block_rows(len(y), x.element_size())):
+        total += float(kernel.gram(x[rows], y).sum(1, dtype=torch.float64).sum())
+    return total / (len(x) * len(y))
+
+
+def warn_if_blind(kernel: Kernel, x: Tensor, y: Tensor, limit: int = 500) -> None:
+    """D13: one warning when a fixed RBF mixture is nearly 0, or nearly its largest value, at all pairs of points."""
+    if not isinstance(kernel, RBFMixture) or len(x) < 2 or len(y) < 1:
+        return
+    points = torch.cat([x[:: max(1, len(x) // limit)][:limit], y[:: max(1, len(y) // limit)][:limit]])
+    distances = squared_distances(points, points)
+    off = ~torch.eye(len(points), dtype=torch.bool, device=points.device)
+    if float(distances[off].max()) == 0.0:
+        return  # all points identical: there is nothing to see
+    mean = float(kernel.of_distances(distances, points)[off].double().mean() / kernel.diagonal(points[:1])[0])
+    if BLIND <= mean <= 1 - BLIND:
+        return
+    warnings.warn(
+        f"the kernel hardly sees the data: its mean off-diagonal value over its largest is {mean:.2e} "
+        f"(want {BLIND:g} to {1 - BLIND:g}; gammas {kernel.gammas}, median squared distance "
+        f"{median_squared_distance(points):.3g}). The estimate is then nearly constant and its gradient noise. "
+        'Use RBFMixture(gammas="median"), or gammas near one over the median squared distance.',
+        KernelWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,50 @@
+"""The only place where randomness is born.
+
+A stream of random numbers is named, not counted: ``child(seed, "plan", 3)`` is the same number whatever else
+was drawn before it, so adding a stream never moves another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from orda.errors import SettingError
+
+if TYPE_CHECKING:
+    import torch
+
+SeedLike = int | np.random.Generator
+
+
+def child(seed: int, *names: str | int) -> int:
+    """A 63-bit seed for the stream ``names`` below ``seed`` (SHA-256 of the text of both)."""
+    text = "\x1f".join([str(int(seed)), *(f"{type(name).__name__}:{name}" for name in names)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def generator(seed: int, *names: str | int) -> np.random.Generator:
+    """A NumPy generator for the stream ``names`` below ``seed``."""
+    return np.random.default_rng(child(seed, *names))
+
+
+def torch_generator(seed: int, *names: str | int, device: str = "cpu") -> torch.Generator:
+    """A torch generator for the stream ``names`` below ``seed``."""
+    import torch
+
+    return torch.Generator(device=device).manual_seed(child(seed, *names))
+
+
+def as_generator(seed: SeedLike, *names: str | int) -> np.random.Generator:
+    """An int becomes the generator of its stream ``names``; a NumPy generator is used as it is."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+        raise SettingError(
+            "seed must be an int or a numpy.random.Generator",
+            type(seed).__module__ + "." + type(seed).__qualname__,
+            "Pass e.g. seed=0 or seed=numpy.random.default_rng(0)",
+        )
+    return generator(int(seed), *names)
