@@ -16,7 +16,8 @@ hypothesis.settings.load_profile("orda")
 
 def pytest_configure() -> None:
     """Drop compiled code older than the newest source: numba does not see that a *called* function changed."""
-    newest = max(path.stat().st_mtime for path in SOURCE.rglob("*.py"))
+    sources = [path for room in ("stratification", "ordering", "samplers") for path in (SOURCE / room).glob("*.py")]
+    newest = max(path.stat().st_mtime for path in sources)
     for compiled in SOURCE.rglob("*.nb[ic]"):
         if compiled.stat().st_mtime < newest:
             compiled.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 import torch
@@ -126,10 +127,10 @@ class RBFMixture(Kernel):
 
 
 def _mixture(squared: Tensor, gammas: tuple[float, ...]) -> Tensor:
-    """Σ_γ exp(−γ s): where each γ is ten times the last, one exponential; e^{−10a} = (e^{−a})^{10}, by four products."""
+    """Σ_γ exp(−γ s): one exponential where each γ is ten times the last, as e^{−10a} = (e^{−a})^{10}."""
     term = torch.exp(-gammas[0] * squared)
     total = term.clone()
-    for previous, gamma in zip(gammas, gammas[1:], strict=False):
+    for previous, gamma in pairwise(gammas):
         if abs(gamma - 10 * previous) <= 1e-12 * gamma:
             fifth = term.square().square() * term
             term = fifth.square()
