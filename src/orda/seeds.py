@@ -7,6 +7,8 @@ was drawn before it, so adding a stream never moves another.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +37,24 @@ def torch_generator(seed: int, *names: str | int, device: str = "cpu") -> torch.
     import torch
 
     return torch.Generator(device=device).manual_seed(child(seed, *names))
+
+
+@contextmanager
+def torch_stream(seed: int, *names: str | int, device: torch.device | str = "cpu") -> Iterator[None]:
+    """Inside, torch's own stream (dropout, the starts of layers) is ``names`` below ``seed``; outside, it never moved.
+
+    For code that can take no generator. The streams of the CPU and of ``device`` are put back at the end.
+    """
+    import torch
+
+    place = torch.device(device)
+    cards = [torch.cuda.current_device() if place.index is None else place.index] if place.type == "cuda" else []
+    number = child(seed, *names)
+    with torch.random.fork_rng(devices=cards):
+        torch.default_generator.manual_seed(number)
+        for card in cards:
+            torch.cuda.default_generators[card].manual_seed(number)
+        yield
 
 
 def as_generator(seed: SeedLike, *names: str | int) -> np.random.Generator:
