@@ -1,1 +1,28 @@
+"""Data sets: decoded once, split honestly, augmented on the device.
 
+open_data(name, root) ──> DataSet ──of(task)──> sources, target ──split──> SplitDomains ──gather, to_float──> network
+"""
+
+from orda.data.augment import AUGMENTATIONS, NORMALISATIONS, Augmentation, Normalisation, to_float
+from orda.data.domain import ArrayDomain, View, join
+from orda.data.registry import DataSet, Task, open_data, pair, tasks
+from orda.data.splits import SplitDomains, Splits, split
+
+__all__ = [
+    "AUGMENTATIONS",
+    "NORMALISATIONS",
+    "ArrayDomain",
+    "Augmentation",
+    "DataSet",
+    "Normalisation",
+    "SplitDomains",
+    "Splits",
+    "Task",
+    "View",
+    "join",
+    "open_data",
+    "pair",
+    "split",
+    "tasks",
+    "to_float",
+]
