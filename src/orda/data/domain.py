@@ -144,7 +144,7 @@ class ArrayDomain:
 
 
 def join(domains: Sequence[ArrayDomain], name: str | None = None) -> ArrayDomain:
-    """Domains of the same classes and image size as one; no stored image is copied. Names get their domain's in front."""
+    """Domains of the same classes and image size as one; stored images are not copied. Names become "domain/name"."""
     if len(domains) == 1 and name is None:
         return domains[0]
     first = domains[0]
