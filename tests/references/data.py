@@ -57,3 +57,20 @@ def augmented(image, draws, i):
     for operation in draws.order[i]:
         image = (brightness, contrast, saturation, hue)[operation](image, draws.factor[i, operation])
     return np.repeat((image @ LUMA)[..., None], 3, axis=2) if draws.grey[i] else image
+
+
+def share(fraction, groups, order):
+    """⌊fraction·n⌋ examples: whole shares of every group, then one more to the largest remainders."""
+    groups = list(groups)
+    names = sorted(set(groups))
+    exact = {g: fraction * groups.count(g) for g in names}
+    take = {g: int(exact[g] + 1e-9) for g in names}
+    missing = int(fraction * len(groups) + 1e-9) - sum(take.values())
+    for g in sorted(names, key=lambda g: -(exact[g] - take[g]))[: max(missing, 0)]:
+        take[g] += 1
+    chosen = []
+    for i in order:
+        if take[groups[i]] > 0:
+            chosen.append(i)
+            take[groups[i]] -= 1
+    return sorted(chosen)

@@ -7,9 +7,10 @@ The array is memory-mapped, in memory, or resident on a device; who reads it nee
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,9 @@ class View:
         if copy is False:
             raise ValueError("rows of a stored array cannot be had without a copy")
         return np.asarray(self[:], dtype=dtype)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View, (tuple(_ByPath(part) if _is_whole_file(part) else part for part in self.parts), self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +141,10 @@ class ArrayDomain:
         images = self.images if isinstance(self.images, Tensor) else torch.from_numpy(np.array(self.images))
         return replace(self, images=images.to(device))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        images = _ByPath(self.images) if _is_whole_file(self.images) else self.images
+        return ArrayDomain, (self.name, images, self.labels, self.names, self.classes)
+
     @cached_property
     def _device_labels(self) -> Tensor:
         assert isinstance(self.images, Tensor)
@@ -174,6 +182,23 @@ def join(domains: Sequence[ArrayDomain], name: str | None = None) -> ArrayDomain
         first.classes,
     )
     return joined.on(first.images.device) if isinstance(first.images, Tensor) else joined
+
+
+class _ByPath:
+    """A memory-mapped array on its way to another process: it travels as a path and is mapped there again."""
+
+    def __init__(self, array: Any) -> None:
+        self.path = str(array.filename)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(np.load, mmap_mode="r"), (self.path,)
+
+
+def _is_whole_file(array: Any) -> bool:
+    """Whether it is all of a mapped .npy file (and not a slice of one)."""
+    if not isinstance(array, np.memmap) or array.filename is None:
+        return False
+    return array.offset + array.nbytes == os.path.getsize(array.filename)
 
 
 def _rows(images: Pixels | View, index: IntArray | None = None) -> View:
