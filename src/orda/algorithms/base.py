@@ -1,6 +1,6 @@
 """The contract of an algorithm: a minibatch in, one training step done, its losses out.
 
-    algorithm = build_algorithm("coral", model, steps=3000, seed=0)
+    algorithm = build_algorithm("coral", model, seed=0)
     for step, batch in enumerate(itertools.islice(loader, 3000)):
         losses = algorithm.update(batch, step)          # one step; detached, on the device, nothing waits for it
     logits = algorithm.predict(x)                       # evaluation mode, no gradient, float32
@@ -12,8 +12,8 @@ random generator: its ``state_dict`` (networks, optimisers, what was fixed from 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -43,21 +43,23 @@ the head as in DomainBed."""
 class Algorithm(nn.Module, ABC):
     """One way to train a model on a labelled source and an unlabelled target.
 
-    ``steps`` is the length of the whole run, ``seed`` its seed, ``amp`` the dtype of the networks' forward passes
-    (``torch.bfloat16`` or ``None``); losses are always computed in the features' full precision.
-    The model belongs to the algorithm from then on.
+    ``seed`` is the run's, ``amp`` the dtype of the networks' forward passes (``torch.bfloat16`` or ``None``); losses
+    are always computed in full precision. The model belongs to the algorithm from then on.
     """
 
+    settings: Settings
     name: ClassVar[str]
     settings_type: ClassVar[type[Settings]] = Settings
     space: ClassVar[Space] = ADAM_SPACE
     run_space: ClassVar[Space] = RUN_SPACE
     uses_target: ClassVar[bool] = True
+    alignment: ClassVar[str | None] = None
+    """The loss, by its name among the losses, through which the target acts on the featuriser."""
     smallest_batch: ClassVar[int] = 1
     """The fewest examples a domain may have in a minibatch."""
 
     def __init__(
-        self, model: Model, settings: Settings | None = None, *, steps: int, seed: int, amp: torch.dtype | None = None
+        self, model: Model, settings: Settings | None = None, *, seed: int, amp: torch.dtype | None = None
     ) -> None:
         super().__init__()
         settings = self.settings_type() if settings is None else settings
@@ -67,12 +69,10 @@ class Algorithm(nn.Module, ABC):
                 type(settings).__name__,
                 f"Pass {self.settings_type.__name__}(...), or use build_algorithm with the settings' names",
             )
-        if steps < 1:
-            raise SettingError("steps must be at least 1", steps)
         if amp not in (None, torch.bfloat16):
             raise SettingError("amp must be torch.bfloat16 or None", amp, "float16 would need its losses scaled")
-        self.model, self.steps, self.seed, self.amp = model, steps, seed, amp
-        self._settings = settings
+        self.model, self.seed, self.amp = model, seed, amp
+        self.settings = settings
         with seeds.torch_stream(seed, "networks"):
             self.build()
         self.optimisers = self.build_optimisers()
@@ -100,6 +100,12 @@ class Algorithm(nn.Module, ABC):
         """Features (n, feature_size) in evaluation mode, in full precision: what plans are made from."""
         with self._evaluating():
             return self.embed(self.prepare(x))
+
+    @classmethod
+    def search_space(cls, settings: Settings) -> Space:
+        """The space of a random search in which ``settings`` says what is not drawn."""
+        del settings
+        return cls.space
 
     @property
     def predict_group(self) -> int:
@@ -130,10 +136,6 @@ class Algorithm(nn.Module, ABC):
         """Say which domain every source example (n_s,) comes from, where the source is a union of several."""
         del domains
 
-    @property
-    def settings(self) -> Settings:
-        return self._settings
-
     # ---- what an algorithm defines ----------------------------------------------------------------------------
 
     def build(self) -> None:
@@ -160,36 +162,42 @@ class Algorithm(nn.Module, ABC):
     # ---- parts that algorithms are written with ---------------------------------------------------------------
 
     def adam(self, parameters: Iterable[nn.Parameter], **changes: Any) -> torch.optim.Adam:
-        settings = {"lr": self._settings.lr, "weight_decay": self._settings.weight_decay} | changes
+        settings = {"lr": self.settings.lr, "weight_decay": self.settings.weight_decay} | changes
         return torch.optim.Adam([p for p in parameters if p.requires_grad], **settings)
 
     def descend(self, loss: Tensor) -> None:
         """One step of every optimiser down ``loss``."""
+        self.backward(loss)
+        self.step_optimisers()
+
+    def backward(self, loss: Tensor) -> None:
+        """Gradients of ``loss``, in place of those that were there."""
         for optimiser in self.optimisers:
             optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
+
+    def step_optimisers(self) -> None:
         for optimiser in self.optimisers:
             optimiser.step()
 
     def embed(self, x: Tensor) -> Tensor:
-        """z = f(x), computed in ``amp`` and returned in full precision."""
-        with self.forward_precision(x):
-            z = self.model.features(x)
-        return full(z)
+        """z = f(x), for what ``prepare`` gives."""
+        return self.in_precision(self.model.features, x)
 
     def classify(self, z: Tensor) -> Tensor:
-        """The logits g(z), computed in ``amp`` and returned in full precision."""
-        with self.forward_precision(z):
-            logits = self.model.classify(z)
-        return full(logits)
+        """The logits g(z)."""
+        return self.in_precision(self.model.classify, z)
+
+    def in_precision(self, network: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        """network(x), computed in ``amp`` and returned in full precision."""
+        with nullcontext() if self.amp is None else torch.autocast(x.device.type, dtype=self.amp):
+            out = network(x)
+        return full(out)
 
     def embed_both(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """z_s and z_t by one pass over both domains, so that batch normalisation that learns sees them together."""
         z = self.embed(self.prepare(torch.cat([batch.source.x, batch.target.x])))
         return z[: len(batch.source.x)], z[len(batch.source.x) :]
-
-    def forward_precision(self, x: Tensor) -> AbstractContextManager[Any]:
-        return nullcontext() if self.amp is None else torch.autocast(x.device.type, dtype=self.amp)
 
     @contextmanager
     def _evaluating(self) -> Iterator[None]:

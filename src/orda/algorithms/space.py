@@ -70,7 +70,7 @@ class Choice:
 Space = Mapping[str, Distribution]
 
 
-def draw(space: Space, seed: int, number: int) -> dict[str, Value]:
+def draw_values(space: Space, seed: int, number: int) -> dict[str, Value]:
     """Draw ``number`` of a search: values for all the names of ``space``; draw 0 is empty, which means the defaults."""
     if number < 0:
         raise SettingError("a draw's number must be at least 0", number, "Draw 0 is the defaults, 1, 2, … are random")
