@@ -91,7 +91,13 @@ def build_model(
 
 def set_input_channels(featurizer: nn.Module, channels: int) -> None:
     """Give the first convolution ``channels`` inputs, its filters repeated cyclically: input i takes filter i mod c."""
-    first = next(module for module in featurizer.modules() if isinstance(module, nn.Conv2d))
+    first = next((module for module in featurizer.modules() if isinstance(module, nn.Conv2d)), None)
+    if first is None:
+        raise SettingError(
+            "only a featuriser that begins with a convolution can take other channels",
+            type(featurizer).__name__,
+            "Use a convolutional network",
+        )
     if first.in_channels != channels:
         repeated = first.weight.detach()[:, torch.arange(channels, device=first.weight.device) % first.in_channels]
         first.weight = nn.Parameter(repeated.clone())
