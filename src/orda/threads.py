@@ -1,0 +1,43 @@
+"""Work in fixed pieces, each on one thread, so that results on the CPU do not depend on how many threads there are.
+
+A matrix product or a sum that a library splits over its threads may round differently for each number of threads, and
+one flipped near-tie is enough for another plan. Here the pieces are fixed by the caller (never a share per thread),
+torch uses one thread inside a piece, and the results come back in the order of the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+TILE = 384  # rows and columns of a tile: with its temporaries it stays in the cache of one core
+
+
+def in_pieces(
+    function: Callable[[Piece], Result], pieces: Iterable[Piece], device: torch.device | None = None
+) -> Iterator[Result]:
+    """``function(piece)`` for every piece, in their order, without gradients.
+
+    On the CPU (and for ``device=None``) by as many workers as torch has threads; for a GPU one after another.
+    """
+
+    def one(piece: Piece) -> Result:
+        with torch.no_grad():  # the gradient mode belongs to the thread
+            return function(piece)
+
+    threads = torch.get_num_threads()
+    if threads == 1 or (device is not None and device.type != "cpu"):
+        yield from map(one, pieces)
+        return
+    pool = ThreadPoolExecutor(threads, "orda", torch.set_num_threads, (1,))  # holds for the worker that calls it
+    try:
+        yield from pool.map(one, pieces)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)  # for threads that are yet to start
