@@ -1,0 +1,119 @@
+"""The contract of a discrepancy: D0 of all data, its minibatch estimate D̂, and the map φ whose means it compares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from orda.errors import FeatureError, SettingError, UnknownName
+from orda.kernels import Kernel
+from orda.records import Features
+
+ESTIMATORS = ("plug-in",)
+WEIGHT_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """φ of a discrepancy, as a kernel and the points it takes: κ(points_i, points_j) = ⟨φ(z_i), φ(z_j)⟩."""
+
+    kernel: Kernel
+    source: Tensor  # (n_s, d)
+    target: Tensor  # (n_t, d)
+
+
+class Discrepancy(ABC):
+    """L_disc between source and target features. Frozen: settings only.
+
+    Calling it gives the weighted estimate D̂ of one or many minibatches, differentiable, a loss to train with.
+    """
+
+    name: ClassVar[str]
+    batch_centred: ClassVar[bool]
+    """Whether D̂ centres on the minibatch's own mean, so that it is not a quadratic form in one embedding."""
+    estimator: str
+
+    def __call__(self, zs: Tensor, zt: Tensor, ws: Tensor | None = None, wt: Tensor | None = None) -> Tensor:
+        """D̂ of minibatches zs (..., b_s, d), zt (..., b_t, d) with weights ws (..., b_s), wt (..., b_t): (...).
+
+        Weights sum to 1 in each minibatch; ``None`` means equal weights.
+        """
+        check_pair(zs, zt)
+        with torch.autocast(
+            zs.device.type, enabled=False
+        ):  # differences of near-equal sums do not survive half precision
+            dtype = torch.promote_types(torch.promote_types(zs.dtype, zt.dtype), torch.float32)
+            zs, zt = zs.to(dtype), zt.to(dtype)
+            return self.estimate(zs, zt, check_weights("source", zs, ws), check_weights("target", zt, wt))
+
+    @abstractmethod
+    def estimate(self, zs: Tensor, zt: Tensor, ws: Tensor | None, wt: Tensor | None) -> Tensor:
+        """D̂, of arguments that are checked already."""
+
+    @abstractmethod
+    def resolved(self, features: Features) -> Discrepancy:
+        """The discrepancy with everything that depends on the whole data fixed (median γ, n/(n−1))."""
+
+    @abstractmethod
+    def embedding(self, features: Features) -> Embedding:
+        """The map φ by which the domains are stratified (and which the objective "embedding" keeps in place)."""
+
+    @abstractmethod
+    def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
+        """D0: the discrepancy of all the data. ``within`` are the domains' own mean kernel values, where known."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain values, for the record of a run."""
+
+
+def check_estimator(estimator: str) -> None:
+    if estimator not in ESTIMATORS:
+        raise UnknownName("estimator", estimator, ESTIMATORS)
+
+
+def check_pair(zs: Tensor, zt: Tensor) -> None:
+    """Both are (..., b, d) tensors of floats with the same d and the same leading shape."""
+    for domain, z in (("source", zs), ("target", zt)):
+        if not isinstance(z, Tensor):
+            raise FeatureError(
+                f"{domain} features must be a torch tensor", type(z).__name__, "Use torch.as_tensor first"
+            )
+        if z.ndim < 2 or z.shape[-2] < 1:
+            raise FeatureError(
+                f"{domain} features must be (..., b, d) with b ≥ 1", tuple(z.shape), "Flatten each example"
+            )
+        if not z.is_floating_point():
+            raise FeatureError(f"{domain} features must be floating point", z.dtype, "Call .float() first")
+    if zs.shape[-1] != zt.shape[-1] or zs.shape[:-2] != zt.shape[:-2]:
+        raise FeatureError(
+            "source and target must agree in d and in their leading dimensions",
+            f"{tuple(zs.shape)} and {tuple(zt.shape)}",
+            "Take both from the same featuriser",
+        )
+
+
+def check_weights(domain: str, z: Tensor, w: Tensor | None) -> Tensor | None:
+    """Weights (..., b) of z's dtype, rows summing to 1. Values are looked at on the CPU only: no GPU is waited for."""
+    if w is None:
+        return None
+    if w.shape != z.shape[:-1]:
+        raise SettingError(f"{domain} weights must be {tuple(z.shape[:-1])}", tuple(w.shape), "One weight per example")
+    w = w.to(device=z.device, dtype=z.dtype)
+    if w.device.type == "cpu":
+        off = (w.detach().sum(-1) - 1).abs().max()
+        if not off <= WEIGHT_TOLERANCE:  # also true of NaN
+            raise SettingError(
+                f"{domain} weights must sum to 1 in every minibatch",
+                f"a sum that is off by {float(off):.3g}",
+                "Divide by their sum, or pass plan weights as they are",
+            )
+    return w
+
+
+def equal_weights(z: Tensor) -> Tensor:
+    return z.new_full(z.shape[:-1], 1 / z.shape[-2])

@@ -1,0 +1,112 @@
+"""CORAL: the squared Frobenius distance between the covariances.
+
+    D0 = ‖C_s,0 − C_t,0‖²_F                                                    sample covariances of all data
+    D̂  = ‖Ĉ_s − Ĉ_t‖²_F,   Ĉ_s = n_s/(n_s − 1) Σ_h p_h (z_h − μ̂)(z_h − μ̂)ᵀ,   μ̂ = Σ_h p_h z_h        of a minibatch
+
+Three scales are in use under this one name, and λ does not carry over between them:
+
+| scale | the loss |
+|---|---|
+| ``"sum"`` | as above: the paper's equation |
+| ``"mean"`` | divided by d²: the mean over entries, DomainBed's scale without its mean term; training's default |
+| ``"deep"`` | divided by 4d²: Deep CORAL |
+
+With a fixed centre Ĉ is the mean of φ_c(z) = (z − z̄)(z − z̄)ᵀ, so the domains are stratified by that map. The batch's
+own mean μ̂ biases Ĉ downward, since it fits the minibatch better than z̄ does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from orda.discrepancies.base import Discrepancy, Embedding, check_estimator, equal_weights
+from orda.errors import UnknownName
+from orda.kernels import SquaredInner
+from orda.records import Features
+
+SCALES = ("sum", "mean", "deep")
+
+
+@dataclass(frozen=True)
+class CORAL(Discrepancy):
+    """CORAL at a named scale.
+
+    ``population`` is (n_s, n_t) of the factor n/(n − 1); ``resolved`` sets it. Without it, weighted minibatches take
+    the factor 1 (n → ∞), and unweighted ones are taken for the whole data: n is their own size.
+    """
+
+    scale: str = "sum"
+    estimator: str = "plug-in"
+    population: tuple[int, int] | None = None
+    name: ClassVar[str] = "coral"
+    batch_centred: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_estimator(self.estimator)
+        if self.scale not in SCALES:
+            raise UnknownName("scale", self.scale, SCALES)
+
+    def factor(self, d: int) -> float:
+        """What the squared Frobenius norm is multiplied with."""
+        return {"sum": 1.0, "mean": 1 / d**2, "deep": 1 / (4 * d**2)}[self.scale]
+
+    def corrections(self, features: Features | None = None) -> tuple[float, float]:
+        """n/(n − 1) of both domains."""
+        if features is not None:
+            return bessel(len(features.source)), bessel(len(features.target))
+        return (1.0, 1.0) if self.population is None else (bessel(self.population[0]), bessel(self.population[1]))
+
+    def estimate(self, zs: Tensor, zt: Tensor, ws: Tensor | None, wt: Tensor | None) -> Tensor:
+        c_s, c_t = self.corrections()
+        if self.population is None:
+            c_s = bessel(zs.shape[-2]) if ws is None else c_s
+            c_t = bessel(zt.shape[-2]) if wt is None else c_t
+        ws = c_s * (equal_weights(zs) if ws is None else ws)
+        wt = c_t * (equal_weights(zt) if wt is None else wt)
+        a, b, d = centred(zs, ws / c_s), centred(zt, wt / c_t), zs.shape[-1]
+        if d <= zs.shape[-2] + zt.shape[-2]:  # the smaller of d × d and b × b
+            squared = (covariance(a, ws) - covariance(b, wt)).square().sum((-2, -1))
+        else:
+            squared = inner(a, ws, a, ws) + inner(b, wt, b, wt) - 2 * inner(a, ws, b, wt)
+        return self.factor(d) * squared
+
+    def resolved(self, features: Features) -> CORAL:
+        return replace(self, population=(len(features.source), len(features.target)))
+
+    def embedding(self, features: Features) -> Embedding:
+        source, target = features.source, features.target
+        return Embedding(SquaredInner(), source - source.mean(0), target - target.mean(0))
+
+    def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
+        del within  # covariances are small and exact: nothing to reuse
+        c_s, c_t = self.corrections(features)
+        zs, zt = features.source.double(), features.target.double()
+        ws, wt = equal_weights(zs), equal_weights(zt)
+        difference = covariance(centred(zs, ws), c_s * ws) - covariance(centred(zt, wt), c_t * wt)
+        return self.factor(zs.shape[-1]) * float(difference.square().sum())
+
+    def settings(self) -> dict[str, Any]:
+        return {"name": self.name, **asdict(self)}
+
+
+def bessel(n: int) -> float:
+    """n/(n − 1); 1 for a single example, whose covariance is zero anyway."""
+    return n / (n - 1) if n > 1 else 1.0
+
+
+def centred(z: Tensor, w: Tensor) -> Tensor:
+    """z − Σ_h w_h z_h."""
+    return z - w[..., None, :] @ z
+
+
+def covariance(a: Tensor, w: Tensor) -> Tensor:
+    """Σ_h w_h a_h a_hᵀ (..., d, d)."""
+    return a.mT @ (w[..., None] * a)
+
+
+def inner(a: Tensor, v: Tensor, b: Tensor, w: Tensor) -> Tensor:
+    """⟨Σ_g v_g a_g a_gᵀ, Σ_h w_h b_h b_hᵀ⟩_F = Σ_gh v_g w_h (a_g·b_h)²: no d × d matrix."""
+    return (v[..., None, :] @ (a @ b.mT).square() @ w[..., :, None]).squeeze(-1).squeeze(-1)

@@ -1,0 +1,113 @@
+"""What an ordering optimiser is given: the Gram matrix of the pool, and how D̂ is made from it.
+
+Both domains' pools are stacked: row r = 0..R−1 (R = 2k) is a stratum's M-tuple, the source's k rows first. Element
+e = r·M + j is the j-th member drawn for row r. An *arrangement* (R, M) says which element of row r is in minibatch m;
+an optimiser permutes it within rows.
+
+    QuadraticProblem    D̂_m = Σ_{r≠r'} u_r u_r' κ(x_r, x_r') + Σ_r v_r κ(x_r, x_r),     u = ±weights, v = u²     (MMD)
+    CovarianceProblem   D̂_m = ‖c_s(A_s − b_s b_sᵀ) − c_t(A_t − b_t b_tᵀ)‖²_F,
+                        A = Σ w_r z_r z_rᵀ, b = Σ w_r z_r of one side                                            (CORAL)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from orda.discrepancies import CORAL, Discrepancy, Embedding
+from orda.errors import UnknownName
+from orda.kernels import Linear, gram_matrix
+from orda.records import Features, FloatArray, IntArray, Pool
+
+OBJECTIVES = ("scalar", "embedding")
+
+
+class QuadraticProblem(NamedTuple):
+    gram: npt.NDArray[np.floating]  # (P, P) κ of the pool's elements, P = R·M; float32 or float64
+    signed: FloatArray  # (R,) u: +weight for source rows, −weight for target rows
+    own: FloatArray  # (R,) v: the coefficient of a row's own κ(x, x)
+    reference: float  # D0
+    scalar: bool  # the cost of a minibatch: (D̂ − D0)², or D̂ itself
+
+
+class CovarianceProblem(NamedTuple):
+    gram: npt.NDArray[np.floating]  # (P, P) inner products of the centred points
+    weight: FloatArray  # (R,)
+    signed: FloatArray  # (R,) +c_s·weight for source rows, −c_t·weight for target rows
+    correction: FloatArray  # (2,) (c_s, c_t): n/(n − 1) of source and target
+    reference: float
+    scalar: bool
+
+
+Problem = QuadraticProblem | CovarianceProblem
+
+
+@dataclass(frozen=True, slots=True)
+class OrderingTask:
+    """A problem, the scale in which its D̂ is reported, and the lower bound of its pool."""
+
+    problem: Problem
+    scale: float  # reported D̂ = scale · the problem's D̂ (CORAL's "mean" and "deep"; 1 elsewhere)
+    lower_bound: float | None  # no order of this pool has a lower objective (in the problem's own scale)
+
+
+def initial_arrangement(rows: int, horizon: int) -> IntArray:
+    """Every element where the draw put it; pools are drawn in random order, so this is Algorithm 2's line 1."""
+    return np.arange(rows * horizon, dtype=np.int64).reshape(rows, horizon)
+
+
+def ordering_task(
+    discrepancy: Discrepancy,
+    features: Features,
+    source: Pool,
+    target: Pool,
+    *,
+    objective: str = "scalar",
+    embedding: Embedding | None = None,
+    reference: float | None = None,
+) -> OrderingTask:
+    """The ordering problem of two pools. ``objective``:
+
+    ``"scalar"``     Σ_m (D̂_m − D0)², the paper's.
+    ``"embedding"``  Σ_m ‖v_m − v_0‖², v_m the signed weighted mean embedding of minibatch m and v_0 that of all data.
+                     Permutations within strata leave Σ_m v_m alone, so it equals Σ_m ‖v_m‖² = Σ_m D̂_m up to a constant,
+                     and that is what is minimised and reported. For CORAL φ is φ_c, about the domain's own mean.
+    """
+    if objective not in OBJECTIVES:
+        raise UnknownName("objective", objective, OBJECTIVES)
+    embedding = discrepancy.embedding(features) if embedding is None else embedding
+    scalar = objective == "scalar"
+    scale = discrepancy.factor(features.source.shape[1]) if isinstance(discrepancy, CORAL) else 1.0
+    d0 = (discrepancy.reference(features) if reference is None else reference) / scale
+    kernel = Linear() if scalar and discrepancy.batch_centred else embedding.kernel
+    points = torch.cat([pick(embedding.source, source), pick(embedding.target, target)])
+    gram = gram_matrix(kernel, points).cpu().numpy()
+    weight = np.concatenate([source.weight, target.weight])
+    if scalar and isinstance(discrepancy, CORAL):
+        c_s, c_t = discrepancy.corrections(features)
+        signed = np.concatenate([c_s * source.weight, -c_t * target.weight])
+        return OrderingTask(CovarianceProblem(gram, weight, signed, np.array([c_s, c_t]), d0, True), scale, None)
+    signed = np.concatenate([source.weight, -target.weight])
+    problem = QuadraticProblem(gram, signed, signed**2, d0, scalar)
+    return OrderingTask(problem, scale, pool_bound(problem, source.index.shape[1]))
+
+
+def pick(points: Tensor, pool: Pool) -> Tensor:
+    """The points of a pool, in the order of its elements."""
+    return points[torch.from_numpy(pool.index.reshape(-1)).to(points.device)]
+
+
+def pool_bound(problem: QuadraticProblem, horizon: int) -> float:
+    """No order has a lower objective: by Jensen mean_m D̂_m ≥ ‖v̄‖², v̄ = (1/M) Σ_m v_m, which no order changes.
+
+    scalar:    mean_m (D̂_m − D0)² ≥ max(0, ‖v̄‖² − D0)².        embedding:    mean_m D̂_m ≥ ‖v̄‖².
+    """
+    u = np.repeat(problem.signed, horizon) / horizon
+    rows = (problem.gram[start : start + 1024] @ u.astype(problem.gram.dtype) for start in range(0, len(u), 1024))
+    mean_norm = float(u @ np.concatenate([row.astype(np.float64) for row in rows]))
+    return max(0.0, mean_norm - problem.reference) ** 2 if problem.scalar else mean_norm
