@@ -68,3 +68,8 @@ def as_generator(seed: SeedLike, *names: str | int) -> np.random.Generator:
             "Pass e.g. seed=0 or seed=numpy.random.default_rng(0)",
         )
     return generator(int(seed), *names)
+
+
+def children(rng: np.random.Generator, count: int) -> list[np.random.Generator]:
+    """Independent generators, made from numbers that ``rng`` draws: its state alone decides them, and moves on."""
+    return [np.random.default_rng(rng.integers(2**63, size=4)) for _ in range(count)]

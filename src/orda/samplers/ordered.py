@@ -1,0 +1,143 @@
+"""ORDERED: stratify, draw M examples per stratum, arrange them into M minibatches close to the full data."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+
+from orda.discrepancies import MMD, Discrepancy
+from orda.errors import SettingError, UnknownName
+from orda.kernels import Linear, warn_if_blind
+from orda.ordering import (
+    OBJECTIVES,
+    OPTIMISERS,
+    Assignment,
+    Optimiser,
+    Ordering,
+    OrderingTask,
+    initial_arrangement,
+    ordering_task,
+)
+from orda.records import Features, Plan
+from orda.samplers.base import Sampler
+from orda.samplers.stratified import as_plan, check_discrepancy, check_min_size, describe, stratify_both
+from orda.seeds import children
+from orda.stratification import draw
+
+
+class Ordered(Sampler):
+    """The paper's pipeline. Each stratum's M-tuple is drawn without replacement and keeps its weight |S_h|/n; the
+    optimiser then permutes the tuples so that the minibatches' estimates meet D0.
+
+    ``optimiser``  "assignment" (default), "greedy" (the paper's Algorithm 2), "exchange", "annealing", "tabu", or an
+                   ``Optimiser`` with settings of its own.
+    ``objective``  "scalar": Σ(D̂ − D0)², the paper's; "embedding": Σ‖v_m − v_0‖².
+    ``min_size``   n_min; ``None`` (default) means the horizon M, as in the paper.
+    """
+
+    name: ClassVar[str] = "ordered"
+    unbiased: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        discrepancy: Discrepancy | None = None,
+        *,
+        optimiser: str | Optimiser = "assignment",
+        objective: str = "scalar",
+        min_size: int | None = None,
+    ) -> None:
+        self.discrepancy = check_discrepancy(MMD(gammas="median") if discrepancy is None else discrepancy)
+        self.optimiser = make_optimiser(optimiser)
+        if objective not in OBJECTIVES:
+            raise UnknownName("objective", objective, OBJECTIVES)
+        self.objective = objective
+        self.min_size = None if min_size is None else check_min_size(min_size)
+
+    def plan(
+        self,
+        features: Features,
+        batch_size: int,
+        horizon: int,
+        rng: np.random.Generator,
+        previous: Plan | None = None,
+    ) -> Plan:
+        began = time.perf_counter()
+        for_strata, for_source, for_target, for_order = children(rng, 4)
+        discrepancy = self.discrepancy.resolved(features)
+        embedding = discrepancy.embedding(features)
+        if previous is None:
+            warn_if_blind(embedding.kernel, embedding.source, embedding.target)
+        min_size = horizon if self.min_size is None else self.min_size
+        source, target = stratify_both(embedding, batch_size, min_size, for_strata, previous)
+        stratified = time.perf_counter()
+        pools = draw(source.strata, horizon, for_source), draw(target.strata, horizon, for_target)
+        within = None if isinstance(embedding.kernel, Linear) else (source.mean_kernel, target.mean_kernel)
+        task = ordering_task(
+            discrepancy,
+            features,
+            *pools,
+            objective=self.objective,
+            embedding=embedding,
+            reference=discrepancy.reference(features, within=within),
+        )
+        prepared = time.perf_counter()
+        ordering = self.optimiser(task.problem, initial_arrangement(2 * batch_size, horizon), for_order)
+        positions = ordering.arranged % horizon
+        seconds = {
+            "stratify": stratified - began,
+            "prepare": prepared - stratified,
+            "order": ordering.seconds,
+            "total": time.perf_counter() - began,
+        }
+        diagnostics = {
+            "sampler": self.name,
+            "unbiased": self.unbiased,
+            "seconds": seconds,
+            "strata": {"source": describe(source), "target": describe(target)},
+            "ordering": self.describe_ordering(task, ordering),
+        }
+        return Plan(
+            as_plan(pools[0], source.strata, positions[:batch_size]),
+            as_plan(pools[1], target.strata, positions[batch_size:]),
+            diagnostics,
+        )
+
+    def describe_ordering(self, task: OrderingTask, ordering: Ordering) -> dict[str, Any]:
+        """Objective at the start and after every pass, and where D̂ ended, all at the discrepancy's scale."""
+        scale = task.scale
+        cost_scale = scale**2 if task.problem.scalar else scale
+        values, d0 = scale * ordering.values, scale * task.problem.reference
+        return {
+            "optimiser": self.optimiser.name,
+            "objective": self.objective,
+            "objectives": [cost_scale * value for value in ordering.objectives],
+            "lower_bound": None if task.lower_bound is None else cost_scale * task.lower_bound,
+            "passes": ordering.passes,
+            "d0": d0,
+            "mean": float(values.mean()),
+            "bias": float(values.mean() - d0),
+            "variance": float(values.var()),
+            "mean_squared_error": float(np.square(values - d0).mean()),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "discrepancy": self.discrepancy.settings(),
+            "optimiser": self.optimiser.settings(),
+            "objective": self.objective,
+            "min_size": self.min_size,
+        }
+
+
+def make_optimiser(optimiser: str | Optimiser) -> Optimiser:
+    """An optimiser by name, with its default settings; an ``Optimiser`` is used as it is."""
+    if isinstance(optimiser, Optimiser):
+        return optimiser
+    if not isinstance(optimiser, str):
+        raise SettingError("optimiser must be a name or an Optimiser", type(optimiser).__name__, f"E.g. {Assignment()}")
+    if optimiser not in OPTIMISERS:
+        raise UnknownName("optimiser", optimiser, OPTIMISERS)
+    return OPTIMISERS[optimiser]()
