@@ -5,11 +5,12 @@ open_data(name, root) ──> DataSet ──of(task)──> sources, target ─�
 
 from orda.data.augment import AUGMENTATIONS, NORMALISATIONS, Augmentation, Normalisation, to_float
 from orda.data.domain import ArrayDomain, View, join
-from orda.data.registry import DataSet, Task, open_data, pair, tasks
+from orda.data.registry import DATASETS, DataSet, Task, find_task, open_data, pair, tasks
 from orda.data.splits import SplitDomains, Splits, split
 
 __all__ = [
     "AUGMENTATIONS",
+    "DATASETS",
     "NORMALISATIONS",
     "ArrayDomain",
     "Augmentation",
@@ -19,6 +20,7 @@ __all__ = [
     "Splits",
     "Task",
     "View",
+    "find_task",
     "join",
     "open_data",
     "pair",

@@ -1,13 +1,29 @@
-"""Data sets by name."""
+"""Data sets by name.
+
+| name | domains | tasks | classes | images |
+|---|---|---|---|---|
+| ``digits`` | 6, embedded: nothing to fetch | 12 pairs of the plain and the textured ones | 10 | 8 × 8 |
+| ``office-home`` | Art, Clipart, Product, Real | all 12 pairs | 65 | 224 × 224 |
+| ``spawrious`` | two environments and a test for each challenge | the 6 challenges | 4 | 224 × 224 |
+| ``folder`` | the folders of ``root/domain/class/*`` | all pairs | the folders' | 224 × 224 |
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
+from orda.data import digits, office_home, spawrious
+from orda.data.build import Listing
+from orda.data.cache import CacheSettings, build_domains
+from orda.data.decode import DecodeSettings
 from orda.data.domain import ArrayDomain
+from orda.data.folder import domain_folders, list_folder
+from orda.errors import SettingError, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +35,7 @@ class Task:
     target: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DataSet:
     """An opened data set."""
 
@@ -33,7 +49,28 @@ class DataSet:
 
     def of(self, task: Task) -> tuple[list[ArrayDomain], ArrayDomain]:
         """The task's source domains and its target."""
+        for name in (*task.sources, task.target):
+            if name not in self.domains:
+                raise UnknownName(f"domain of {self.name}", name, self.domains)
         return [self.domains[source] for source in task.sources], self.domains[task.target]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What the registry knows of a data set on disk."""
+
+    listings: Callable[[Path, Sequence[str] | None, bool], list[Listing]]  # root, domains, complete
+    augmentation: str
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "office-home": Kind(office_home.list_office_home, "domainbed"),
+        "spawrious": Kind(spawrious.list_spawrious, "spawrious"),
+        "folder": Kind(lambda root, domains, _complete: list_folder(root, domains), "domainbed"),
+    }
+)
+DATASETS = ("digits", *KINDS)
 
 
 def pair(source: str, target: str) -> Task:
@@ -43,7 +80,38 @@ def pair(source: str, target: str) -> Task:
 
 def tasks(name: str, root: str | Path | None = None) -> tuple[Task, ...]:
     """The tasks of a data set; of "folder", all ordered pairs of the domains under ``root``."""
-    raise NotImplementedError
+    _check_name(name)
+    if name == "spawrious":
+        return tuple(
+            Task(challenge, (f"{challenge}/env1", f"{challenge}/env2"), f"{challenge}/test")
+            for challenge in spawrious.CHALLENGES
+        )
+    if name == "digits":
+        return tuple(pair(source, target) for source, target in digits.TASKS)
+    domains = office_home.DOMAINS if name == "office-home" else tuple(domain_folders(_root(name, root)))
+    return tuple(pair(source, target) for source, target in permutations(domains, 2))
+
+
+def find_task(name: str, sources: Sequence[str], target: str | None = None, root: str | Path | None = None) -> Task:
+    """The task of a data set that is asked for by its name, or by sources and a target (any that are domains).
+
+    >>> find_task("office-home", ["Real World"], "Art")
+    Task(name='Real->Art', sources=('Real',), target='Art')
+    >>> find_task("spawrious", ["o2o_easy"])
+    Task(name='o2o_easy', sources=('o2o_easy/env1', 'o2o_easy/env2'), target='o2o_easy/test')
+    """
+    _check_name(name)
+    if target is None:
+        known = {task.name: task for task in tasks(name, root)}
+        asked = "+".join(sources)
+        if asked not in known:
+            raise UnknownName(f"task of {name}", asked, known)
+        return known[asked]
+    if not sources:
+        raise SettingError("a task needs a source", "none", "Name one or more source domains")
+    first, *others = (_domain_name(name, spelling, root) for spelling in (*sources, target))
+    *rest, last = others
+    return Task(f"{'+'.join([first, *rest])}->{last}", (first, *rest), last)
 
 
 def open_data(
@@ -53,11 +121,57 @@ def open_data(
     task: Task | None = None,
     domains: Sequence[str] | None = None,
     size: int | None = None,
+    resize: Literal["squash", "crop"] = "squash",
     cache_dir: str | Path | None = None,
     workers: int | None = None,
     skip_damaged: bool = False,
+    verify: bool = False,
     complete: bool = True,
     progress: bool | None = None,
 ) -> DataSet:
-    """Open the data set's domains (all, those named, or those of ``task``), decoding what is not yet in the cache."""
-    raise NotImplementedError
+    """Open domains of a data set (those of ``task``, those named, or all), decoding what is not yet in the cache.
+
+    ``complete`` refuses a copy of Office-Home or Spawrious whose counts are not those of the data set; the rest is as
+    in :class:`~orda.data.cache.CacheSettings`. The digits need no root and are always 8 × 8.
+    """
+    _check_name(name)
+    if task is not None and domains is not None:
+        raise SettingError("name a task or domains", "both", "Leave one of them out")
+    wanted = (*task.sources, task.target) if task is not None else domains
+    if name == "digits":
+        if size not in (None, digits.SIZE):
+            raise SettingError(f"the digits are {digits.SIZE} × {digits.SIZE}", f"size={size}", "Leave size out")
+        opened = digits.open_digits(wanted)
+        return DataSet(name, MappingProxyType(opened), digits.CLASSES, "none", "centred", digits.SIZE, "name")
+    size = 224 if size is None else size
+    cache = CacheSettings(
+        cache_dir=None if cache_dir is None else Path(cache_dir),
+        workers=workers,
+        skip_damaged=skip_damaged,
+        verify=verify,
+        progress=progress,
+    )
+    listings = KINDS[name].listings(_root(name, root), wanted, complete)
+    opened = build_domains(listings, DecodeSettings(size, size, resize), cache)
+    classes = next(iter(opened.values())).classes
+    return DataSet(name, MappingProxyType(opened), classes, KINDS[name].augmentation, "imagenet", size, "example")
+
+
+def _domain_name(name: str, spelling: str, root: str | Path | None) -> str:
+    if name == "office-home":
+        return office_home.domain_name(spelling)
+    known = {"digits": digits.DOMAINS, "spawrious": spawrious.DOMAINS}.get(name) or domain_folders(_root(name, root))
+    if spelling not in known:
+        raise UnknownName(f"domain of {name}", spelling, known)
+    return spelling
+
+
+def _check_name(name: str) -> None:
+    if name not in DATASETS:
+        raise UnknownName("data set", name, DATASETS)
+
+
+def _root(name: str, root: str | Path | None) -> Path:
+    if root is None:
+        raise SettingError(f"{name} needs the folder that holds it", "root=None", "Pass root (--root)")
+    return Path(root).expanduser()
