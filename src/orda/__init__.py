@@ -1,3 +1,50 @@
-"""orda: unsupervised domain adaptation with ordered minibatches."""
+"""orda: unsupervised domain adaptation with ordered minibatches.
+
+    plan = orda.plan(source_features, target_features, sampler=orda.Ordered(orda.MMD()), batch_size=32, horizon=100)
+
+Rooms: ``discrepancies`` (what is estimated), ``stratification`` (Algorithm 1), ``ordering`` (Algorithm 2 and better
+ones), ``samplers`` (features in, plan out). Errors and warnings: ``orda.errors``.
+"""
+
+from orda.discrepancies import CORAL, MMD, Discrepancy
+from orda.errors import OrdaError, OrdaWarning
+from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner
+from orda.ordering import Assignment, Exchange, Greedy, Optimiser
+from orda.planning import Assessment, assess, plan
+from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
+from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CORAL",
+    "DPP",
+    "MMD",
+    "Anticlustering",
+    "Assessment",
+    "Assignment",
+    "Batch",
+    "Discrepancy",
+    "DomainBatch",
+    "DomainPlan",
+    "Exchange",
+    "Features",
+    "Greedy",
+    "KMeansPlusPlus",
+    "Kernel",
+    "Linear",
+    "Optimiser",
+    "OrdaError",
+    "OrdaWarning",
+    "Ordered",
+    "Plan",
+    "Pool",
+    "RBFMixture",
+    "Sampler",
+    "SquaredInner",
+    "Strata",
+    "Stratified",
+    "Uniform",
+    "assess",
+    "plan",
+]
