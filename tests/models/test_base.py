@@ -72,12 +72,18 @@ def test_dropout_outside_its_range_is_refused(dropout: float) -> None:
 def test_every_model_normalises_as_it_was_trained(name: str, byte: int, expected: float) -> None:
     if name == "efficientnet-lite0":
         pytest.importorskip("efficientnet_lite_pytorch")
-    pixels = torch.full((1, 3, 4, 4), byte, dtype=torch.float64) / 255
+    pixels = torch.full((1, 3, 4, 4), byte) / 255
     normalised = build_model(name, 2, weights="random").normalize(pixels)
-    torch.testing.assert_close(normalised, torch.full_like(pixels, expected), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(normalised, torch.full_like(pixels, expected))
 
 
 def test_imagenet_normalisation_is_per_channel() -> None:
     net = model()
     pixels = torch.tensor([0.485, 0.456 + 0.224, 0.406 - 2 * 0.225]).view(1, 3, 1, 1)
     torch.testing.assert_close(net.normalize(pixels).flatten(), torch.tensor([0.0, 1.0, -2.0]))
+
+
+def test_a_new_model_is_frozen_before_anyone_calls_train() -> None:
+    net = model(freeze_bn=True)
+    assert net.training
+    assert not net.featurizer[1].training

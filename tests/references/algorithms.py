@@ -1,7 +1,7 @@
 """The algorithms, literally: loops over examples and classes, Adam and both players' gradients by hand.
 
-Nothing here is shared with ``orda.algorithms``: a network is called, everything else is written out. Gradient reversal is
-not an operation here: the gradients of both losses are taken apart and put together with their signs.
+Nothing here is shared with ``orda.algorithms``: a network is called, everything else is written out. Gradient reversal
+is not an operation here: the gradients of both losses are taken apart and put together with their signs.
 """
 
 from __future__ import annotations

@@ -71,10 +71,10 @@ class ARM(Algorithm):
 def context_network(channels: int) -> nn.Sequential:
     """Three 5×5 convolutions, 64, 64 and 1 wide, of the image's own size."""
     return nn.Sequential(
-        nn.Conv2d(channels, 64, 5, padding=2),
+        nn.Conv2d(channels, 64, 5, padding=2, bias=False),  # the next layer takes a bias out again
         nn.BatchNorm2d(64),
         nn.ReLU(),
-        nn.Conv2d(64, 64, 5, padding=2),
+        nn.Conv2d(64, 64, 5, padding=2, bias=False),
         nn.BatchNorm2d(64),
         nn.ReLU(),
         nn.Conv2d(64, 1, 5, padding=2),

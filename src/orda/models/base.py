@@ -22,6 +22,9 @@ class Model(nn.Module):
     on their way into the head, so that the features themselves, which are aligned and planned with, stay exact.
     """
 
+    _mean: Tensor
+    _std: Tensor
+
     def __init__(
         self,
         featurizer: nn.Module,
@@ -42,6 +45,9 @@ class Model(nn.Module):
         self.freeze_bn = freeze_bn
         self.dropout = nn.Dropout(dropout)
         self.mean, self.std = tuple(mean), tuple(std)
+        self.register_buffer("_mean", torch.tensor(self.mean), persistent=False)
+        self.register_buffer("_std", torch.tensor(self.std), persistent=False)
+        self.train()  # a module is born in training mode without anyone saying so: freeze from the first step
 
     def features(self, x: Tensor) -> Tensor:
         """z = f(x): (n, feature_size)."""
@@ -67,6 +73,4 @@ class Model(nn.Module):
     def normalize(self, pixels: Tensor) -> Tensor:
         """(pixels − mean) / std for pixels (n, channels, ...) between 0 and 1."""
         shape = (1, -1, *([1] * (pixels.ndim - 2)))
-        mean = torch.tensor(self.mean, dtype=pixels.dtype, device=pixels.device).view(shape)
-        std = torch.tensor(self.std, dtype=pixels.dtype, device=pixels.device).view(shape)
-        return (pixels - mean) / std
+        return (pixels - self._mean.to(pixels).view(shape)) / self._std.to(pixels).view(shape)
