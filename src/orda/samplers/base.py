@@ -21,6 +21,9 @@ class Sampler(ABC):
     unbiased: ClassVar[bool]
     """Whether the weighted minibatch embedding Σ w_h φ(z_h), averaged over the minibatches of a plan and over the
     draws, is the full-data mean embedding, whatever φ (design: D5). The contract tests check the claim."""
+    needs_features: ClassVar[bool] = True
+    """Whether features matter to it. Where they do not, only their numbers of rows are looked at, and a training loop
+    need not extract any."""
 
     @abstractmethod
     def plan(

@@ -25,6 +25,7 @@ class Uniform(Baseline):
     replacement: bool = True
     name: ClassVar[str] = "uniform"
     unbiased: ClassVar[bool] = True
+    needs_features: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, bool):
