@@ -141,7 +141,7 @@ def _open(
     folder: Path, listing: Listing, decode: DecodeSettings, source: dict[str, Any], verify: bool
 ) -> tuple[ArrayDomain, list[Damage]] | None:
     """The domain if its manifest is there and says what the source says; ``None`` where it must be built."""
-    manifest = _read_json(folder / MANIFEST)
+    manifest = read_json(folder / MANIFEST)
     expected = {
         "format": FORMAT,
         "domain": listing.name,
@@ -154,7 +154,7 @@ def _open(
     try:
         images = open_array(folder, manifest["array"], verify)
     except CacheMismatch:
-        if _read_json(folder / MANIFEST) == manifest:
+        if read_json(folder / MANIFEST) == manifest:
             raise
         return _open(folder, listing, decode, source, verify)  # it was built again between the two readings
     damaged = [Damage(name, reason) for name, reason in manifest["damaged"]]
@@ -206,7 +206,7 @@ def _first_writable(folders: Sequence[Path]) -> Path:
     )
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def read_json(path: Path) -> dict[str, Any] | None:
     """What the file holds; ``None`` where it is not there or holds no JSON object."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

@@ -11,6 +11,16 @@ names, so two of these are to be split ``by="name"``. Images are (n, 8, 8, 3) ui
 
 Simulation to reality, ``rendered`` -> ``handwritten``, is the main task. The twelve ordered pairs of the plain and the
 textured domains make a table (``TASKS``); the inverted ones are there for who wants a shift that is harder still.
+
+Accuracy in % of logistic regression on pixels, trained on 80 % of the domain at the left (``benchmarks/digits.py``);
+"held out" is the rest of that domain, chance is 10:
+
+| trained on | held out | rendered | handwritten | rendered-textured | handwritten-textured | handwritten-inverted |
+|---|---|---|---|---|---|---|
+| rendered | 97.4 | | 56.0 | 81.2 | 51.4 | 0.2 |
+| handwritten | 98.1 | 44.2 | | 34.4 | 96.9 | 0.0 |
+| rendered-textured | 94.2 | 94.5 | 56.9 | | 57.6 | 0.6 |
+| handwritten-textured | 98.1 | 47.2 | 97.8 | 44.4 | | 0.0 |
 """
 
 from __future__ import annotations

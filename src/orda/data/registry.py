@@ -46,6 +46,7 @@ class DataSet:
     normalisation: str  # a name in NORMALISATIONS
     image_size: int  # the images are image_size × image_size
     split_by: Literal["example", "name"]  # how to split it honestly: see splits.split
+    damaged: int = 0  # images left out because they cannot be read
 
     def of(self, task: Task) -> tuple[list[ArrayDomain], ArrayDomain]:
         """The task's source domains and its target."""
@@ -154,7 +155,9 @@ def open_data(
     listings = KINDS[name].listings(_root(name, root), wanted, complete)
     opened = build_domains(listings, DecodeSettings(size, size, resize), cache)
     classes = next(iter(opened.values())).classes
-    return DataSet(name, MappingProxyType(opened), classes, KINDS[name].augmentation, "imagenet", size, "example")
+    damaged = sum(len(listing.names) - len(opened[listing.name]) for listing in listings)
+    domains_by_name = MappingProxyType(opened)
+    return DataSet(name, domains_by_name, classes, KINDS[name].augmentation, "imagenet", size, "example", damaged)
 
 
 def _domain_name(name: str, spelling: str, root: str | Path | None) -> str:
