@@ -62,6 +62,7 @@ class GramSums(StratumSums):
         super().__init__(k, to_numpy(kernel.diagonal(points)), points.dtype)
         self.method = "blocks" if workspace is None else "gram"
         self._points, self._kernel, self._device = points, kernel, points.device
+        self._by_additions = points.device.type == "cpu"  # compiled; on a GPU by matrix products
         self._parts = list(slices(self.n, stripe_rows(points)))
         self._kept = None if workspace is None else self._keep(workspace)
         self.full_costs_moves = 3 if self._kept is not None else 2
@@ -117,13 +118,13 @@ class GramSums(StratumSums):
     # ── S from nothing ──
 
     def _compute(self, labels: IntArray) -> None:
-        if self._kept is not None and self._device.type == "cpu":
+        if self._kept is not None and self._by_additions:
             self._compute_in_place(labels)
             return
 
         def share(r: int) -> FloatArray:
             stripe, here = self._stripe(r), labels[self._parts[r].start :]
-            if self._device.type != "cpu":
+            if not self._by_additions:
                 return share_by_products(stripe, self._there(here), self.k)
             sums = np.zeros((self.k, len(here)))
             height = len(stripe)
@@ -151,7 +152,7 @@ class GramSums(StratumSums):
     # ── S after some points moved ──
 
     def _move(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
-        if self._kept is not None and self._device.type == "cpu":
+        if self._kept is not None and self._by_additions:
             self._move_in_place(moved, old, new)
             return
         change = one_hot(self._there(new), self.k) - one_hot(self._there(old), self.k)  # (k, m)
