@@ -214,9 +214,16 @@ class Algorithm(nn.Module, ABC):
 
     def get_extra_state(self) -> dict[str, Any]:
         """What ``state_dict`` holds besides the networks."""
-        return {"optimisers": [optimiser.state_dict() for optimiser in self.optimisers], "fixed": self.fixed_state()}
+        optimisers = [optimiser.state_dict() for optimiser in self.optimisers]
+        return {"algorithm": self.name, "optimisers": optimisers, "fixed": self.fixed_state()}
 
     def set_extra_state(self, state: Any) -> None:
+        if state["algorithm"] != self.name:
+            raise SettingError(
+                f"a state for {self.name} must have been saved by it",
+                f"one of {state['algorithm']}",
+                f"Build {state['algorithm']} with the settings it was saved with",
+            )
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
             optimiser.load_state_dict(saved)
         self.load_fixed_state(state["fixed"])
