@@ -24,5 +24,6 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _few_threads() -> None:
-    torch.set_num_threads(2)
+def _one_thread() -> None:
+    """Small tensors gain nothing by threads; tests of what threads may change set their own number."""
+    torch.set_num_threads(1)
