@@ -83,24 +83,24 @@ def test_every_example_is_equally_likely_in_every_slot() -> None:
 
 
 def test_minibatch_means_are_far_more_alike_than_at_random() -> None:
-    """The spread of minibatch means, on the map that the sampler balances."""
+    """On the map that is balanced, against plain epochs; and each map needs its own sampler."""
     z = torch.from_numpy(np.random.default_rng(0).normal(size=(400, 2)))
-    features = Features(z, z)
-
-    def spread(sampler: Anticlustering | Uniform, phi: torch.Tensor) -> float:
-        index = sampler.plan(features, 8, 40, np.random.default_rng(1)).source.index
-        return float(phi[index].mean(1).var(0).sum())
-
     centred = z - z.mean(0)
     outer = (centred[:, :, None] * centred[:, None, :]).flatten(1)
+
+    def spread(sampler: Anticlustering | Uniform, phi: torch.Tensor) -> float:
+        rng = np.random.default_rng(1)
+        plans = [sampler.plan(Features(z, z), 8, 40, rng) for _ in range(5)]
+        return float(np.mean([phi[plan.source.index].mean(1).var(0).sum() for plan in plans]))
+
     random = Uniform(replacement=False)
     assert spread(Anticlustering(), z) < 0.02 * spread(random, z)
-    assert spread(Anticlustering(CORAL()), outer) < 0.05 * spread(random, outer)
+    assert spread(Anticlustering(CORAL()), outer) < 0.1 * spread(random, outer)
     assert spread(Anticlustering(CORAL()), outer) < 0.2 * spread(Anticlustering(), outer)
 
 
 def test_settings() -> None:
-    assert Anticlustering().settings() == {"features": {"name": "linear"}}
+    assert Anticlustering().settings() == {"name": "anticlustering", "features": {"name": "linear"}}
     assert Anticlustering("linear") == Anticlustering()
     with pytest.raises(UnknownName, match="Did you mean 'linear'"):
         Anticlustering("lineer")

@@ -10,6 +10,7 @@ from orda.discrepancies import CORAL
 from orda.errors import KernelWarning
 from orda.kernels import RBFMixture
 from orda.records import Features
+from orda.samplers.anticlustering import Anticlustering
 from orda.samplers.baseline import standardised, view_by
 from orda.samplers.kmeanspp import KMeansPlusPlus
 
@@ -59,7 +60,8 @@ def test_view_by_a_discrepancy_is_its_embedding() -> None:
     assert torch.equal(view.target, embedding.target)
 
 
-def test_view_by_a_blind_kernel_warns() -> None:
-    features = Features(torch.eye(5) * 1e4, torch.eye(5) * 2e4)
-    with pytest.warns(KernelWarning):
-        view_by(RBFMixture(), features)
+def test_a_blind_kernel_warns_once_and_not_when_replanning() -> None:
+    sampler, features = Anticlustering(RBFMixture()), Features(torch.eye(5) * 1e4, torch.eye(5) * 2e4)
+    with pytest.warns(KernelWarning, match="hardly sees the data"):
+        first = sampler.plan(features, 2, 2, np.random.default_rng(0))
+    sampler.plan(features, 2, 2, np.random.default_rng(0), previous=first)  # warnings are errors here

@@ -135,6 +135,6 @@ def test_settings_are_checked() -> None:
 
 
 def test_settings_are_plain() -> None:
-    assert DPP().settings() == {"kernel": {"name": "linear"}, "candidates": 2000}
+    assert DPP().settings() == {"name": "dpp", "kernel": {"name": "linear"}, "candidates": 2000}
     assert DPP(RBFMixture((1, 2))).settings()["kernel"] == {"name": "rbf-mixture", "gammas": (1.0, 2.0)}
     assert DPP(CORAL()).settings()["kernel"]["name"] == "coral"

@@ -15,6 +15,7 @@ from orda.discrepancies import Discrepancy, Embedding
 from orda.kernels import Kernel, Linear, warn_if_blind
 from orda.records import Features, IntArray, Plan
 from orda.samplers.base import Sampler, equal_weight_plan
+from orda.seeds import children
 from orda.threads import in_pieces
 
 Notes = dict[str, float]
@@ -31,14 +32,20 @@ class Baseline(Sampler):
         rng: np.random.Generator,
         previous: Plan | None = None,
     ) -> Plan:
-        del previous  # these samplers start afresh
-        started = time.perf_counter()
-        run = in_pieces if features.source.device.type == "cpu" else map
-        (view,) = run(self.view, [features])
-        domains = zip((view.source, view.target), rng.spawn(2), strict=True)
-        (source, source_notes), (target, target_notes) = run(
-            lambda domain: self.draw(view.kernel, domain[0], batch_size, horizon, domain[1]), domains
-        )
+        started, device = time.perf_counter(), features.source.device
+
+        def look(features: Features) -> Embedding:
+            view = self.view(features)
+            if previous is None:  # of the last plan nothing else is used: these samplers start afresh
+                warn_if_blind(view.kernel, view.source, view.target)
+            return view
+
+        def draw(domain: tuple[Tensor, np.random.Generator]) -> tuple[IntArray, Notes]:
+            return self.draw(view.kernel, domain[0], batch_size, horizon, domain[1])
+
+        (view,) = in_pieces(look, [features], device)
+        domains = zip((view.source, view.target), children(rng, 2), strict=True)
+        (source, source_notes), (target, target_notes) = in_pieces(draw, domains, device)
         diagnostics: dict[str, Any] = {"sampler": self.name, "unbiased": self.unbiased}
         diagnostics |= {key: [source_notes[key], target_notes[key]] for key in source_notes}
         diagnostics["seconds"] = time.perf_counter() - started
@@ -55,18 +62,15 @@ class Baseline(Sampler):
         """The minibatches (M, k) of one domain with points x (n, d), and numbers worth keeping in the diagnostics."""
 
     def settings(self) -> dict[str, Any]:
-        return {key: _plain(value) for key, value in super().settings().items()}
+        return {"name": self.name} | {key: _plain(value) for key, value in super().settings().items()}
 
 
 def view_by(kernel: Kernel | Discrepancy, features: Features) -> Embedding:
     """The features under a kernel, or under the map φ of a discrepancy; what depends on the data is fixed."""
     if isinstance(kernel, Discrepancy):
-        view = kernel.embedding(features)
-    else:
-        resolved = kernel.resolved(torch.cat([features.source, features.target]))
-        view = Embedding(resolved, features.source, features.target)
-    warn_if_blind(view.kernel, view.source, view.target)
-    return view
+        return kernel.embedding(features)
+    resolved = kernel.resolved(torch.cat([features.source, features.target]))
+    return Embedding(resolved, features.source, features.target)
 
 
 def standardised(x: Tensor) -> Tensor:
