@@ -150,8 +150,7 @@ class TrainConfig:
 
     def digest(self) -> str:
         """12 hexadecimal digits: what the run is, whatever the machine."""
-        text = json.dumps(self.defining(), sort_keys=True, ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return digest_of(self.defining())
 
     def defining(self) -> dict[str, Any]:
         """The resolved values that define the run, by dotted names."""
@@ -163,6 +162,12 @@ class TrainConfig:
         mine, its = self.defining(), other.defining()
         keys = [*mine, *(key for key in its if key not in mine)]
         return [f"{key}: {mine.get(key)!r}, not {its.get(key)!r}" for key in keys if mine.get(key) != its.get(key)]
+
+
+def digest_of(defining: Mapping[str, Any]) -> str:
+    """The digest of a run, from the values that define it by dotted names."""
+    text = json.dumps(defining, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _undefining(key: str) -> bool:
