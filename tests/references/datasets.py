@@ -13,3 +13,39 @@ def write_image(path: Path, seed: int = 0, size: tuple[int, int] = (10, 8)) -> N
     path.parent.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     Image.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8)).save(path)
+
+
+LOCATIONS = ("beach", "desert", "dirt", "jungle", "mountain", "snow")
+BREEDS = ("bulldog", "corgi", "dachshund", "labrador")
+
+
+def write_office_home(
+    root: Path,
+    domains: tuple[str, ...] = ("Art", "Clipart", "Product", "Real World"),
+    *,
+    classes: int = 3,
+    count: int = 2,
+) -> Path:
+    """Office-Home's layout with the first classes only; numbered names of five digits, and a table beside them."""
+    from orda.data.office_home import CLASSES
+
+    for d, domain in enumerate(domains):
+        for c, name in enumerate(CLASSES[:classes]):
+            for i in range(count):
+                write_image(root / domain / name / f"{i + 1:05}.jpg", seed=100 * d + 10 * c + i)
+    (root / "ImageInfo.csv").write_text("x\n")
+    return root
+
+
+def write_spawrious(root: Path, count: int = 4, folders: tuple[int, ...] = (0, 1)) -> Path:
+    """spawrious224/<0|1>/<location>/<breed>/<location>_<breed>_i.png; pixel (0, 0) tells folder, location, breed, i."""
+    home = root / "spawrious224"
+    for folder in folders:
+        for place, location in enumerate(LOCATIONS):
+            for b, breed in enumerate(BREEDS):
+                for i in range(count):
+                    path = home / str(folder) / location / breed / f"{location}_{breed}_{i}.png"
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    pixels = np.full((4, 4, 3), (100 * folder + place, b, i), dtype=np.uint8)
+                    Image.fromarray(pixels).save(path)
+    return home

@@ -80,6 +80,7 @@ def _domain(name: str) -> ArrayDomain:
         images = 255 - images
     stem = "handwritten" if kind == "handwritten" else name
     names = tuple(f"{label}/{stem}-{i:04}.png" for i, label in enumerate(labels))
+    images.setflags(write=False)  # they are shared by all who open them
     return ArrayDomain(name, images, labels, names, CLASSES)
 
 

@@ -88,8 +88,9 @@ def split(
         ]
     else:
         target_keys, keys = _keys(target), [_keys(source) for source in sources]
-        evaluated = _share_of_names(1 - target_fraction, target_keys, target_labels, seed, "evaluate")
-        adapt = ~_among(target_keys, evaluated)
+        adapting = _share_of_names(target_fraction, target_keys, target_labels, seed, "adapt")
+        evaluated = set(target_keys) - adapting
+        adapt = _among(target_keys, adapting)
         usable = [~_among(own, evaluated) for own in keys]
         left = [key for own, use in zip(keys, usable, strict=True) for key, kept in zip(own, use, strict=True) if kept]
         left_labels = np.concatenate([own[use] for own, use in zip(labels, usable, strict=True)])
