@@ -9,6 +9,7 @@ ones), ``samplers`` (features in, plan out). Errors and warnings: ``orda.errors`
 from orda.discrepancies import CORAL, MMD, Discrepancy
 from orda.errors import OrdaError, OrdaWarning
 from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner
+from orda.loader import AdaptationLoader
 from orda.ordering import Assignment, Exchange, Greedy, Optimiser
 from orda.planning import Assessment, assess, plan
 from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
@@ -20,6 +21,7 @@ __all__ = [
     "CORAL",
     "DPP",
     "MMD",
+    "AdaptationLoader",
     "Anticlustering",
     "Assessment",
     "Assignment",

@@ -13,6 +13,7 @@ from orda import __version__
 from orda.errors import OrdaError, UnknownName
 
 SUBCOMMANDS = {  # name -> module that holds it as `app`
+    "data": "orda.cli.data",
     "compare": "orda.cli.compare",
 }
 
