@@ -126,14 +126,22 @@ class AdaptationLoader:
         return check_features(source, target)
 
     def replan(self, features: Features | None) -> Plan:
-        """Make the next plan; without features where the sampler needs none."""
-        rows = Features(*(torch.zeros(n, 1) for n in self.sizes)) if features is None else features
-        rng = seeds.generator(self.seed, "plan", self._number)
-        plan = self.sampler.plan(rows, self.batch_size, self.horizon, rng, self._plan)
-        self._adopt(plan, self._number + 1, 0)
+        """Make the next plan and use it; without features where the sampler needs none."""
+        plan = self.make_plan(features)
+        self.adopt(plan)
         if self._on_plan is not None:
             self._on_plan(plan, features)
         return plan
+
+    def make_plan(self, features: Features | None) -> Plan:
+        """The next plan; nothing changes yet."""
+        rows = Features(*(torch.zeros(n, 1) for n in self.sizes)) if features is None else features
+        rng = seeds.generator(self.seed, "plan", self._number)
+        return self.sampler.plan(rows, self.batch_size, self.horizon, rng, self._plan)
+
+    def adopt(self, plan: Plan) -> None:
+        """Give the batches of ``plan`` from now on."""
+        self._use(plan, self._number + 1, 0)
 
     def planned(self) -> Iterator[Batch]:
         """What is left of the plan, batch by batch."""
@@ -172,7 +180,7 @@ class AdaptationLoader:
         if other:
             raise SettingError("the state is of another loader", "; ".join(other), "Make the loader as that one was")
         plan = None if state["plan"] is None else load_plan(state["plan"])
-        self._adopt(plan, int(state["number"]), int(state["position"]))
+        self._use(plan, int(state["number"]), int(state["position"]))
         self._given = int(state["given"])
 
     def _identity(self) -> dict[str, Any]:
@@ -186,7 +194,7 @@ class AdaptationLoader:
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
-    def _adopt(self, plan: Plan | None, number: int, position: int) -> None:
+    def _use(self, plan: Plan | None, number: int, position: int) -> None:
         self._plan, self._number, self._position = plan, number, position
         self._placed = None if plan is None else (self._place(plan.source), self._place(plan.target))
 

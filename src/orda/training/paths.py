@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -58,6 +59,15 @@ class RunPaths:
     def lock(self) -> Path:
         return self.root / "lock"
 
+    def clear(self) -> None:
+        """Remove what a run has written here; other files stay."""
+        with faults_named(f"cannot clear {self.root}", "Choose another folder with run_dir (--out)"):
+            for path in (self.result, self.checkpoint, self.metrics, self.plans, self.config):
+                path.unlink(missing_ok=True)
+            for part in self.root.glob(".*.part"):
+                part.unlink(missing_ok=True)
+            shutil.rmtree(self.tensorboard, ignore_errors=True)
+
     def make(self) -> None:
         """Make the folder, and find out now whether it can be written."""
         with faults_named(f"the run's folder must be writable, {self.root}", "Choose another with run_dir (--out)"):
@@ -66,7 +76,7 @@ class RunPaths:
                 file.write(b"0")
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes | memoryview) -> None:
     """Written beside and moved into place: readers see the old content or the new, whatever happens meanwhile."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     with faults_named(f"cannot write {path}", "Make room there and start again: what was there before is untouched"):
