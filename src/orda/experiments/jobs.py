@@ -28,18 +28,16 @@ SEED_BITS = 31  # seeds that every language and file format holds
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One run of a protocol: its place in the tables, and what it is."""
+class Place:
+    """A run's place in the tables of a protocol, and the name of its folder."""
 
     group: str
     label: str
     task: str
     repeat: int
     draw: int
-    digest: str  # of its configuration: the name of its folder
-    drawn: Mapping[str, Any]  # the hyperparameters of the draw, by dotted names of the configuration
-    base: TrainConfig = field(repr=False, compare=False)
-    seeds: Mapping[str, int] = field(repr=False, compare=False)
+    digest: str  # of its configuration
+    drawn: Mapping[str, Any] = field(hash=False)  # the draw's hyperparameters, by dotted names of the configuration
 
     @property
     def row(self) -> str:
@@ -48,6 +46,14 @@ class Job:
     @property
     def name(self) -> str:
         return f"{self.row}, {self.task}, repeat {self.repeat}, draw {self.draw}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Place):
+    """A run that can be done: its place, and what its configuration follows from."""
+
+    base: TrainConfig = field(repr=False, compare=False)
+    seeds: Mapping[str, int] = field(repr=False, compare=False)
 
     def config(self) -> TrainConfig:
         """The run's configuration."""

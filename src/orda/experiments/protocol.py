@@ -85,7 +85,7 @@ class Protocol:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """From a file, or by the name of a shipped protocol ("digits"). It is called as its file unless it has a name."""
+        """From a file, or by the name of a shipped protocol ("digits"). Its name is the file's unless given."""
         found = find_protocol(path)
         values = schema.read_yaml(found)
         return cls.from_dict({"name": found.stem, **values}, str(found))
