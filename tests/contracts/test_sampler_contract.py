@@ -218,7 +218,6 @@ def deviation(sampler: Sampler, plans: int = 250) -> float:
     Of each plan: the average over its minibatches of Σ_h w_h φ(z_h). Plans are independent, so the z-test is valid
     whatever the dependence between minibatches.
     """
-    torch.set_num_threads(1)  # small plans: more threads only wait for each other
     features = Features(imbalanced(60, 0), imbalanced(50, 1))
     rng, averages = np.random.default_rng(7), []
     maps = random_map(features.source), random_map(features.target)

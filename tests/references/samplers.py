@@ -97,8 +97,11 @@ def elementary(values: np.ndarray, k: int) -> list[Decimal]:
         return coefficients
 
 
-def anticlusters(phi: np.ndarray, groups: int) -> list[set[int]]:
-    """Assignment-based anticlustering, step by step: distances to running means, the best of all M! assignments."""
+def anticlusters(phi: np.ndarray, groups: int) -> list[list[int]]:
+    """Assignment-based anticlustering, step by step: distances to running means, the best of all M! assignments.
+
+    The groups come sorted: two equal distances to the mean leave their order open.
+    """
     distance = [float(np.sum((z - phi.mean(0)) ** 2)) for z in phi]
     order = sorted(range(len(phi)), key=lambda i: -distance[i])
     members = [[i] for i in order[:groups]]
@@ -110,4 +113,4 @@ def anticlusters(phi: np.ndarray, groups: int) -> list[set[int]]:
         for i, g in zip(block, best, strict=True):
             members[g].append(i)
             centroids[g] += (phi[i] - centroids[g]) / len(members[g])
-    return [set(group) for group in members]
+    return sorted(sorted(group) for group in members)

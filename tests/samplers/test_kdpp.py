@@ -28,11 +28,6 @@ ALARM = 1e-5
 COUNT = 20_000
 
 
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # small matrices: more threads only wait for each other
-
-
 def pvalue(index: np.ndarray, law: dict[tuple[int, ...], float]) -> float:
     """Chi-square of drawn subsets against a law; subsets expected fewer than five times are counted together."""
     drawn = Counter(tuple(sorted(row)) for row in index.tolist())

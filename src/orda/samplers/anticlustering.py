@@ -31,7 +31,7 @@ from torch import Tensor
 from orda.compiled import compiled
 from orda.discrepancies import Discrepancy, Embedding
 from orda.discrepancies.mmd import make_kernel
-from orda.kernels import Kernel, block_rows, slices
+from orda.kernels import Kernel, slices, tile_size
 from orda.records import Features, FloatArray, IntArray
 from orda.samplers.baseline import Baseline, Notes, standardised, view_by
 from orda.samplers.uniform import epochs
@@ -45,7 +45,8 @@ class Anticlustering(Baseline):
     kernel, a ``Kernel`` or a ``Discrepancy`` balances the means of its map φ.
 
     The pool of kM examples is drawn without replacement. A domain with fewer gives reshuffled copies one after
-    another: every example as often as any other, or once more.
+    another: every example as often as any other, or once more. A minibatch may then hold two copies of one, though
+    step 3 keeps like examples apart.
     """
 
     features: Kernel | Discrepancy | str = "raw"
@@ -132,29 +133,34 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class KernelSums:
-    """φ given by its kernel: ⟨φ(z), Σ_{l ∈ g} φ(z_l)⟩ = Σ_{l ∈ g} κ(z, z_l), computed in blocks."""
+    """φ given by its kernel: ⟨φ(z), Σ_{l ∈ g} φ(z_l)⟩ = Σ_{l ∈ g} κ(z, z_l), tile by tile. O(N²) values, none kept."""
 
     def __init__(self, kernel: Kernel, points: Tensor) -> None:
         self.kernel, self.points = kernel, points
         self._members: list[IntArray] = []
 
     def eccentricity(self) -> FloatArray:
-        points, n = self.points, len(self.points)
-        size = block_rows(n, points.element_size())
-        means = torch.cat([self.kernel.gram(points[some], points).mean(1) for some in slices(n, size)])
-        values: FloatArray = (self.kernel.diagonal(points) - 2 * means).cpu().numpy()
+        points, sums = self.points, self.points.new_zeros(len(self.points))
+        parts = list(slices(len(points), tile_size(points)))
+        for r, rows in enumerate(parts):
+            left = points[rows]
+            sums[rows] += self.kernel.gram(left, left).sum(1)
+            for columns in parts[r + 1 :]:  # and its mirror image
+                tile = self.kernel.gram(left, points[columns])
+                sums[rows] += tile.sum(1)
+                sums[columns] += tile.sum(0)
+        values: FloatArray = (self.kernel.diagonal(points) - 2 * sums / len(points)).cpu().numpy()
         return values
 
     def grow(self, members: IntArray) -> None:
         self._members.append(members)
 
     def inner(self, block: IntArray) -> FloatArray:
-        size = max(1, block_rows(len(block) ** 2, self.points.element_size()))  # earlier blocks at a time
-        total = self.points.new_zeros(len(block), len(block))
-        for some in slices(len(self._members), size):
-            earlier = np.concatenate(self._members[some])
-            gram = self.kernel.gram(self.points[self._tensor(block)], self.points[self._tensor(earlier)])
-            total += gram.view(len(block), -1, len(block)).sum(1)
+        groups, points = len(block), self.points[self._tensor(block)]
+        total = points.new_zeros(groups, groups)
+        for some in slices(len(self._members), max(1, tile_size(points) ** 2 // groups**2)):
+            earlier = self.points[self._tensor(np.concatenate(self._members[some]))]
+            total += self.kernel.gram(points, earlier).view(groups, -1, groups).sum(1)
         values: FloatArray = total.cpu().numpy()
         return values
 
