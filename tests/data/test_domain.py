@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
+from orda.data import domain as module
 from orda.data.domain import ArrayDomain, View, join
 from orda.errors import DataError
 
@@ -92,6 +93,21 @@ def test_a_view_is_an_array_to_numpy() -> None:
     assert np.asarray(view, dtype=np.float32).dtype == np.float32
     with pytest.raises(ValueError, match="copy"):
         np.array(view, copy=False)
+
+
+def test_a_resident_domain_is_whole_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 5)
+    a = domain()
+    resident = a.on("cpu")
+    np.testing.assert_array_equal(resident.images, a.images)
+    resident.gather(slice(0, 2))[0].zero_()
+    resident.gather([0, -1])[0].zero_()
+    np.testing.assert_array_equal(resident.images, a.images)
+    assert resident.on("cpu").images is resident.images
+    with pytest.raises(IndexError):
+        resident.gather([12])
+    with pytest.raises(IndexError):
+        a.gather([12])
 
 
 def test_joining_resident_domains_keeps_them_there() -> None:

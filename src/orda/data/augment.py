@@ -43,8 +43,12 @@ class Normalisation:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Normalise (b, 3, H, W)."""
+        return self.in_place(x.clone())
+
+    def in_place(self, x: Tensor) -> Tensor:
+        """The same in the memory of x: a second array of floats costs a CPU more than all the arithmetic."""
         mean, std = _constant(self.mean, x.device, x.dtype), _constant(self.std, x.device, x.dtype)
-        return (x - mean).div_(std)
+        return x.sub_(mean).div_(std)
 
 
 NORMALISATIONS: Mapping[str, Normalisation] = MappingProxyType(
@@ -171,10 +175,10 @@ def to_float(
     normalise = _named("normalisation", normalisation, NORMALISATIONS)
     augment = _named("augmentation", "none" if augmentation is None else augmentation, AUGMENTATIONS)
     if augment.off:
-        return normalise(to_unit(images))
+        return normalise.in_place(to_unit(images))
     if seed is None:
         raise SettingError("an augmentation needs a seed", "seed=None", 'Pass e.g. seed=child(seed, "augment", step)')
-    return normalise(augment(images, seed))
+    return normalise.in_place(augment(images, seed))
 
 
 def _named(kind: str, value: T | str, table: Mapping[str, T]) -> T:

@@ -22,6 +22,7 @@ from orda.errors import DataError
 from orda.records import IntArray
 
 Pixels = npt.NDArray[np.uint8]
+BLOCK = 1024  # images on their way to a device at once
 Index = IntArray | Tensor | Sequence[int] | slice
 
 
@@ -114,8 +115,12 @@ class ArrayDomain:
     def gather(self, index: Index) -> tuple[Tensor, Tensor]:
         """Images (b, H, W, 3) uint8 and labels (b,) int64 at ``index``, on the device where the images are."""
         if isinstance(self.images, Tensor):
-            rows = index if isinstance(index, slice) else torch.as_tensor(index, device=self.images.device)
-            return self.images[rows], self._device_labels[rows]
+            if isinstance(index, slice):
+                return self.images[index].clone(), self._device_labels[index].clone()
+            rows = torch.as_tensor(index, dtype=torch.int64, device=self.images.device)
+            rows = torch.where(rows < 0, rows + len(self), rows)
+            # ten times as fast as images[rows] on a CPU
+            return self.images.index_select(0, rows), self._device_labels.index_select(0, rows)
         where: Any = index.cpu().numpy() if isinstance(index, Tensor) else index
         if not isinstance(where, slice):
             where = np.asarray(where, dtype=np.int64)
@@ -138,8 +143,13 @@ class ArrayDomain:
 
     def on(self, device: str | torch.device) -> ArrayDomain:
         """The same domain with its images resident on ``device`` (n·H·W·3 bytes there), where they are gathered."""
-        images = self.images if isinstance(self.images, Tensor) else torch.from_numpy(np.array(self.images))
-        return replace(self, images=images.to(device))
+        if isinstance(self.images, Tensor):
+            return replace(self, images=self.images.to(device))
+        images = torch.empty(self.images.shape, dtype=torch.uint8, device=device)
+        for start in range(0, len(self), BLOCK):  # never a second copy of all of them in memory
+            rows = slice(start, start + BLOCK)
+            images[rows] = torch.from_numpy(np.array(self.images[rows])).to(device)
+        return replace(self, images=images)
 
     def __reduce__(self) -> tuple[Any, ...]:
         images = _ByPath(self.images) if _is_whole_file(self.images) else self.images
