@@ -49,12 +49,6 @@ def domain(name: str, n: int, size: int = 4) -> ArrayDomain:
     return ArrayDomain(name, images, labels, tuple(f"{i}.png" for i in range(n)), ("a", "b", "c"))
 
 
-@pytest.fixture(autouse=True)
-def _one_thread(_few_threads: None) -> None:
-    """Two threads only wait for each other over tensors of this size."""
-    torch.set_num_threads(1)
-
-
 @pytest.fixture
 def source() -> Items:
     rng = torch_generator(0, "test", "source")

@@ -40,21 +40,17 @@ def deterministic(wanted: bool, device: torch.device) -> Iterator[None]:
 
     On a GPU, operations that have no such algorithm run nevertheless (torch would refuse them otherwise).
     """
-    before = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-        torch.backends.cudnn.benchmark,
-        torch.backends.cudnn.deterministic,
-    )
+    before = torch.get_deterministic_debug_mode()
+    cudnn = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
     if wanted and device.type == "cpu":
-        torch.use_deterministic_algorithms(True)
+        torch.set_deterministic_debug_mode("error")
     torch.backends.cudnn.benchmark = not wanted and device.type == "cuda"
     torch.backends.cudnn.deterministic = wanted
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
-        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = before[2:]
+        torch.set_deterministic_debug_mode(before)
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = cudnn
 
 
 def environment(device: torch.device, amp: torch.dtype | None) -> dict[str, Any]:

@@ -1,0 +1,75 @@
+"""A small data set on disk, and configurations that train on it in a second."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from references.crashes import Crashes
+
+from orda.seeds import generator
+from orda.training import TrainConfig
+
+DOMAINS, CLASSES, SIZE, COUNT = ("ink", "paper", "stone"), ("ant", "bee", "cat"), 8, 14
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """root/domain/class/*.png: the class is the brightest colour, the domain a shade."""
+    folder = tmp_path_factory.mktemp("data sets") / "shades of it"
+    for d, domain in enumerate(DOMAINS):
+        rng = generator(0, "test data", domain)
+        for c, name in enumerate(CLASSES):
+            (folder / domain / name).mkdir(parents=True)
+            for i in range(COUNT):
+                pixels = rng.integers(0, 120, (SIZE, SIZE, 3)) + 20 * d
+                pixels[..., c] += 60
+                Image.fromarray(pixels.astype(np.uint8)).save(folder / domain / name / f"{domain}{i}.png")
+    return folder
+
+
+@pytest.fixture
+def make_config(root: Path) -> Callable[..., TrainConfig]:
+    """A small configuration; changes by dotted names, "_" for "."."""
+
+    def make(changes: dict[str, Any] | None = None) -> TrainConfig:
+        small = {
+            "data.name": "folder",
+            "data.root": str(root),
+            "data.sources": ["ink", "stone"],
+            "data.target": "paper",
+            "data.size": SIZE,
+            "data.cache_dir": str(root.parent / "cache"),
+            "model.name": "small-cnn",
+            "algorithm.name": "coral",
+            "algorithm.settings.lr": 1e-3,
+            "batch_size": 5,
+            "horizon": 5,
+            "steps": 17,
+            "eval_every": 6,
+            "machine.device": "cpu",
+        }
+        return TrainConfig().updated({**small, **(changes or {})})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def crashes() -> Iterator[Crashes]:
+    server = Crashes()
+    yield server
+    server.close()
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path) -> Iterator[None]:
+    """Default folders ("runs") must not land in the project."""
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    yield
+    os.chdir(before)
