@@ -13,6 +13,8 @@ from orda import __version__
 from orda.errors import OrdaError, UnknownName
 
 SUBCOMMANDS = {  # name -> module that holds it as `app`
+    "train": "orda.cli.train",
+    "predict": "orda.cli.predict",
     "data": "orda.cli.data",
     "compare": "orda.cli.compare",
 }

@@ -101,7 +101,7 @@ def outcome(paths: RunPaths, config: TrainConfig) -> RunResult | None:
         if differences:
             raise RunError(
                 f"{paths.root} holds the run of another configuration",
-                "".join(f"\n  {line}" for line in differences) + "\n",
+                "; ".join(differences),
                 "Choose another folder with run_dir (--out), or start afresh here with force=True (--force)",
             )
     if not paths.result.exists():
