@@ -7,6 +7,8 @@ torch uses one thread inside a piece, and the results come back in the order of 
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -35,9 +37,14 @@ def in_pieces(
     if threads == 1 or (device is not None and device.type != "cpu"):
         yield from map(one, pieces)
         return
-    pool = ThreadPoolExecutor(threads, "orda", torch.set_num_threads, (1,))  # holds for the worker that calls it
     try:
-        yield from pool.map(one, pieces)
+        yield from _workers(threads, os.getpid()).map(one, pieces)
     finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # for threads that are yet to start
+        torch.set_num_threads(threads)  # a worker that started has set it to 1 for all threads yet to start
+
+
+@functools.lru_cache(maxsize=2)
+def _workers(count: int, process: int) -> ThreadPoolExecutor:
+    """``count`` threads, in each of which torch has one; kept, but never across a fork."""
+    del process
+    return ThreadPoolExecutor(count, "orda", torch.set_num_threads, (1,))

@@ -116,6 +116,19 @@ def best_single_move(k_matrix: np.ndarray, labels: Sequence[int], k: int, n_min:
     return max(gains, default=0.0)
 
 
+def best_swap(k_matrix: np.ndarray, labels: Sequence[int], k: int, n_min: int) -> float:
+    """How much the best swap of a point that its stratum cannot spare lowers the objective (≤ 0: none does)."""
+    now, gains = objective(k_matrix, labels, k), []
+    for i, a in enumerate(labels):
+        if sum(label == a for label in labels) <= n_min:
+            for j, b in enumerate(labels):
+                if b != a:
+                    swapped = list(labels)
+                    swapped[i], swapped[j] = b, a
+                    gains.append(now - objective(k_matrix, swapped, k))
+    return max(gains, default=0.0)
+
+
 # ── pools ──
 
 

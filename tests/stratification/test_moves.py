@@ -65,15 +65,32 @@ def test_moves_never_raise_the_objective_nor_take_from_a_stratum_at_its_minimum(
 
 
 @pytest.mark.usefixtures("thorough")
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("least", [1, 6])
-def test_at_the_end_no_single_move_helps(seed: int, least: int) -> None:
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("least", [1, 6, 8])
+def test_at_the_end_no_move_helps_and_no_swap_of_a_point_held_back(seed: int, least: int) -> None:
     points, k = clusters(32, 2, 4, seed), 4
     gram = RBFMixture(GAMMAS).gram(points, points).numpy()
     start = np.random.default_rng(seed).permutation(np.arange(32) % k)
-    assert literal.best_single_move(gram, start.tolist(), k, least) > 0.1
+    helps = literal.best_swap if least == 8 else literal.best_single_move  # eights of 32: nothing but swaps is open
+    assert helps(gram, start.tolist(), k, least) > 0.1
     labels, _ = move_points(stratum_sums(points, RBFMixture(GAMMAS), k, 2**30), start, least)
     assert literal.best_single_move(gram, labels.tolist(), k, least) <= 1e-9
+    if least == 8:
+        wants = literal.best_single_move(gram, labels.tolist(), k, 0) > 0
+        assert not wants or literal.best_swap(gram, labels.tolist(), k, least) <= 1e-9
+
+
+def test_swaps_make_up_for_sizes_that_are_all_fixed() -> None:
+    """Labels of far clusters of equal size, a tenth of them exchanged at random: only swaps can put them right."""
+    truth = np.arange(200) % 4
+    points = torch.from_numpy(30 * np.eye(4)[truth] + np.random.default_rng(0).standard_normal((200, 4)))
+    some = np.random.default_rng(1).permutation(200)[:20]
+    wrong = truth.copy()
+    wrong[some] = truth[np.random.default_rng(2).permutation(some)]
+    assert (wrong != truth).sum() > 10
+    labels, count = move_points(stratum_sums(points, Linear(), 4, 0), wrong, 50)
+    np.testing.assert_array_equal(labels, truth)
+    assert count >= (wrong != truth).sum()
 
 
 @pytest.mark.usefixtures("thorough")

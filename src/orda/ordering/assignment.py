@@ -7,6 +7,7 @@ few sweeps: block coordinate descent, monotone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,8 +15,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from orda.compiled import compiled
-from orda.ordering.base import Optimiser, interleaved
-from orda.ordering.objective import State, cost, here, put
+from orda.ordering.base import Clock, Optimiser, interleaved
+from orda.ordering.objective import State, cost, everywhere, put
 from orda.ordering.problem import Problem
 from orda.records import FloatArray, IntArray
 
@@ -26,8 +27,8 @@ def replacement_values(
 ) -> None:
     """values[m, j] = D̂ of minibatch m with row r's element j, and the cost of that less the cost as it is."""
     horizon = arranged.shape[1]
+    everywhere(problem, state, arranged, r, values)
     for m in range(horizon):
-        here(problem, state, arranged, r, m, values[m])
         now = cost(problem, state.values[m])
         for j in range(horizon):
             costs[m, j] = cost(problem, values[m, j]) - now
@@ -54,14 +55,18 @@ class Assignment(Optimiser):
     tolerance: float = 1e-3
     name: ClassVar[str] = "assignment"
 
-    def sweep(self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator) -> None:
-        del rng
+    def passes(
+        self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator, clock: Clock
+    ) -> Iterator[IntArray]:
+        del rng, clock
         horizon = arranged.shape[1]
         values, costs = np.empty((horizon, horizon)), np.empty((horizon, horizon))
-        for r in interleaved(len(arranged)):
-            replacement_values(problem, state, arranged, int(r), values, costs)
-            _, chosen = linear_sum_assignment(costs)
-            permute(problem, state, arranged, int(r), chosen.astype(np.int64), values)
+        while True:
+            for r in interleaved(len(arranged)):
+                replacement_values(problem, state, arranged, int(r), values, costs)
+                _, chosen = linear_sum_assignment(costs)
+                permute(problem, state, arranged, int(r), chosen.astype(np.int64), values)
+            yield arranged
 
     def settled(self, objectives: list[float]) -> bool:
         return objectives[-2] - objectives[-1] <= self.tolerance * abs(objectives[-2])

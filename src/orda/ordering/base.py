@@ -1,17 +1,17 @@
-"""The contract of an ordering optimiser, and the loop of passes that most of them share."""
+"""The contract of an ordering optimiser, and the loop around its passes."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from orda.errors import SettingError
-from orda.ordering.objective import State, objective, prepared
+from orda.ordering.objective import State, measured, objective, prepared
 from orda.ordering.problem import Problem
 from orda.records import FloatArray, IntArray
 
@@ -32,6 +32,21 @@ class Ordering:
         return len(self.objectives) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time budget of one call."""
+
+    budget: float | None
+    began: float = field(default_factory=time.perf_counter)
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def used(self) -> float:
+        """The share of the budget that is used up; 0 without one."""
+        return 0.0 if self.budget is None else self.seconds() / self.budget
+
+
 @dataclass(frozen=True, kw_only=True)
 class Optimiser(ABC):
     """Permutes an arrangement within its rows so that the mean cost falls. Never ends above where it started.
@@ -45,41 +60,45 @@ class Optimiser(ABC):
     name: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if self.max_passes < 1:
-            raise SettingError("max_passes must be at least 1", self.max_passes)
+        faults = list(self.faults())
+        if faults:
+            raise SettingError(f"settings of {type(self).__name__}: " + "; ".join(faults))
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with the settings: rule, value and remedy of each."""
+        if isinstance(self.max_passes, bool) or not isinstance(self.max_passes, int) or self.max_passes < 1:
+            yield f"max_passes must be a whole number of at least 1, got {self.max_passes!r}"
         if self.time_budget is not None and not self.time_budget > 0:
-            raise SettingError("time_budget must be a positive number of seconds", self.time_budget, "Or None")
+            yield f"time_budget must be a positive number of seconds, or None for no limit, got {self.time_budget!r}"
 
     @abstractmethod
-    def sweep(self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator) -> None:
-        """One pass: improves ``arranged`` and ``state`` in place."""
+    def passes(
+        self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator, clock: Clock
+    ) -> Iterator[IntArray]:
+        """Change ``arranged`` and ``state`` in place, pass by pass; after each, the best arrangement of the pass."""
 
     def __call__(self, problem: Problem, arranged: IntArray, rng: np.random.Generator) -> Ordering:
         """Passes until nothing improves, ``max_passes`` or the time budget; the best arrangement seen."""
-        began = time.perf_counter()
+        clock = Clock(self.time_budget)
         arranged = arranged.copy()
         state = prepared(problem, arranged)
-        objectives = [objective(problem, state.values)]
-        best = arranged.copy(), state.values.copy(), objectives[0]
-        for _ in self._passes(began):
-            self.sweep(problem, state, arranged, rng)
-            state = prepared(problem, arranged)  # from nothing: rounding does not add up over passes
-            objectives.append(objective(problem, state.values))
+        values = measured(problem, arranged)
+        objectives = [objective(problem, values)]
+        best = arranged.copy(), values, objectives[0]
+        for found in self.passes(problem, state, arranged, rng, clock):
+            values = measured(problem, found)
+            if found is arranged:
+                state.values[:] = values  # from nothing: rounding does not add up over passes
+            objectives.append(objective(problem, values))
             if objectives[-1] < best[2]:
-                best = arranged.copy(), state.values.copy(), objectives[-1]
-            if self.settled(objectives):
+                best = found.copy(), values, objectives[-1]
+            if len(objectives) > self.max_passes or self.settled(objectives) or clock.used() >= 1:
                 break
-        return Ordering(best[0], best[1], tuple(objectives), time.perf_counter() - began)
+        return Ordering(best[0], best[1], tuple(objectives), clock.seconds())
 
     def settled(self, objectives: list[float]) -> bool:
         """Whether another pass is not worth it."""
         return objectives[-2] - objectives[-1] <= SETTLED * abs(objectives[-2])
-
-    def _passes(self, began: float) -> Iterator[int]:
-        for number in range(self.max_passes):
-            if number and self.time_budget is not None and time.perf_counter() - began > self.time_budget:
-                return
-            yield number
 
     def settings(self) -> dict[str, Any]:
         """The settings as plain values, for the record of a run."""

@@ -10,9 +10,13 @@ and with sums over rows g ≠ r (β_g = b·z_g, b' the other side's mean, s_g = 
     b·y   = Σ_{g here} w_g z_g·y                      yᵀEy = Σ_g s_g (z_g·y)² − c(b·y)² + c'(b'·y)²
     b'·y  = Σ_{g other} w_g z_g·y                     bᵀEy = Σ_g s_g β_g (z_g·y) − c‖b‖²(b·y) + c'(b·b')(b'·y)
 
-Only differences of D̂(y) are ever needed, so ‖E‖² is not. The state keeps the inner products of each minibatch's
-members (``inner``), of its two means with them (``first``: the source's, ``second``: the target's) and of the means
-(``norms``: ‖b_s‖², ‖b_t‖², b_s·b_t). Rows 0..k−1 are the source's, rows k..2k−1 the target's.
+Only differences of D̂(y) are ever needed, so ‖E‖² is not; and four sums over the rows give the rest, O(R) a pair. No
+field can be kept as for MMD: β_g changes for all g with every member of the minibatch.
+
+The state keeps the inner products of each minibatch's members (``inner[g, h, m]``), of its two means with them
+(``means[0, g, m]`` = b_s·z_g, ``means[1, g, m]`` = b_t·z_g) and of the means (``norms[:, m]``: ‖b_s‖², ‖b_t‖²,
+b_s·b_t). Minibatches come last, so that loops over them are vectorised. Rows 0..k−1 are the source's, k..2k−1 the
+target's.
 """
 
 from __future__ import annotations
@@ -26,33 +30,33 @@ from orda.compiled import compiled, compiled_sums
 
 @compiled
 def prepare(problem: Any, state: Any, arranged: Any) -> None:
-    """Members' inner products, means and D̂ of every minibatch, from their definitions."""
+    """Inner products of members and means, and D̂, from their definitions."""
     rows, horizon = arranged.shape
+    line, means, norms = np.empty(rows), np.empty((2, rows)), np.empty(3)
     for m in range(horizon):
         for g in range(rows):
             for h in range(rows):
-                state.inner[m, g, h] = problem.gram[arranged[g, m], arranged[h, m]]
-        for g in range(rows):
-            means_along(problem, state, m, g)
-        lengths(problem, state, m)
-        state.values[m] = definition(problem, state, m)
+                product = problem.gram[arranged[g, m], arranged[h, m]]
+                line[h], state.inner[g, h, m] = product, product
+            means_along(problem.weight, line, means, g)
+        lengths(problem.weight, means, norms)
+        state.means[:, :, m], state.norms[:, m] = means, norms
+    measure(problem, arranged, state.values)
 
 
 @compiled
-def means_along(problem: Any, state: Any, m: int, r: int) -> None:
-    """b_s·z_r and b_t·z_r."""
-    k, line = len(problem.weight) // 2, state.inner[m, r]
-    state.first[m, r] = dot(problem.weight[:k], line[:k])
-    state.second[m, r] = dot(problem.weight[k:], line[k:])
+def means_along(weight: Any, line: Any, means: Any, g: int) -> None:
+    """b_s·z_g and b_t·z_g from the inner products of z_g."""
+    k = len(weight) // 2
+    means[0, g], means[1, g] = dot(weight[:k], line[:k]), dot(weight[k:], line[k:])
 
 
 @compiled
-def lengths(problem: Any, state: Any, m: int) -> None:
+def lengths(weight: Any, means: Any, norms: Any) -> None:
     """‖b_s‖², ‖b_t‖² and b_s·b_t."""
-    k = len(problem.weight) // 2
-    state.norms[m, 0] = dot(problem.weight[:k], state.first[m, :k])
-    state.norms[m, 1] = dot(problem.weight[k:], state.second[m, k:])
-    state.norms[m, 2] = dot(problem.weight[:k], state.second[m, :k])
+    k = len(weight) // 2
+    norms[0], norms[1] = dot(weight[:k], means[0, :k]), dot(weight[k:], means[1, k:])
+    norms[2] = dot(weight[:k], means[1, :k])
 
 
 @compiled_sums
@@ -63,37 +67,47 @@ def dot(x: Any, y: Any) -> float:
     return total
 
 
-@compiled
-def definition(problem: Any, state: Any, m: int) -> float:
-    """‖Ĉ_s‖² + ‖Ĉ_t‖² − 2⟨Ĉ_s, Ĉ_t⟩ = Σ_gh s_g s_h (a_g·a_h)², a the members about the mean of their own side."""
-    rows, total = len(problem.weight), 0.0
-    k, norms = rows // 2, state.norms[m]
-    for g in range(rows):
-        for h in range(rows):
-            g_to_mean_h = state.first[m, g] if h < k else state.second[m, g]
-            h_to_mean_g = state.first[m, h] if g < k else state.second[m, h]
-            means = norms[2] if (g < k) != (h < k) else (norms[0] if g < k else norms[1])
-            a = state.inner[m, g, h] - g_to_mean_h - h_to_mean_g + means
-            total += problem.signed[g] * problem.signed[h] * a * a
-    return total
+@compiled_sums
+def measure(problem: Any, arranged: Any, values: Any) -> None:
+    """‖Ĉ_s‖² + ‖Ĉ_t‖² − 2⟨Ĉ_s, Ĉ_t⟩ = Σ_gh s_g s_h (a_g·a_h)² of every minibatch from its definition alone.
+
+    Here s = ``signed`` and a_g is z_g about the mean of its own side: a_g·a_h = z_g·z_h − b_h·z_g − b_g·z_h + b_g·b_h.
+    """
+    rows, horizon = arranged.shape
+    k, gram, weight, signed = rows // 2, problem.gram, problem.weight, problem.signed
+    products, means, norms = np.empty((rows, rows)), np.empty((2, rows)), np.empty(3)
+    for m in range(horizon):
+        members = arranged[:, m].copy()
+        for g in range(rows):
+            line = gram[members[g]]
+            for h in range(rows):
+                products[g, h] = line[members[h]]
+            means_along(weight, products[g], means, g)
+        lengths(weight, means, norms)
+        total = 0.0
+        for g in range(rows):
+            own = 0 if g < k else 1
+            to_source, to_target = norms[2 * own] - means[0, g], norms[2 - own] - means[1, g]
+            part = 0.0
+            for h in range(k):
+                part += signed[h] * (products[g, h] - means[own, h] + to_source) ** 2
+            for h in range(k, rows):
+                part += signed[h] * (products[g, h] - means[own, h] + to_target) ** 2
+            total += signed[g] * part
+        values[m] = total
 
 
 @compiled
-def ends(problem: Any, r: int) -> tuple[int, float, float, float]:
-    """Of row r's side: 0 or 1, c there, c' on the other, and the sign that turns ``signed`` into s_g."""
+def other_rows(problem: Any, r: int) -> tuple[int, float, float, Any, Any]:
+    """Row r's side (0 or 1), c there and c' on the other, and w_g and s_g of the other rows (0 for r itself)."""
     side = 0 if r < len(problem.weight) // 2 else 1
-    return side, problem.correction[side], problem.correction[1 - side], 1.0 - 2.0 * side
+    weight, s = problem.weight.copy(), (1.0 - 2.0 * side) * problem.signed
+    weight[r], s[r] = 0.0, 0.0
+    return side, problem.correction[side], problem.correction[1 - side], weight, s
 
 
 @compiled
-def mean_lengths(side: int, w: float, first: Any, second: Any, norms: Any, r: int, norm: float) -> tuple[float, float]:
-    """‖b‖² and b·b' of a minibatch, b without row r, whose member has squared length ``norm``."""
-    own, other = (first[r], second[r]) if side == 0 else (second[r], first[r])
-    return norms[side] - 2 * w * own + w * w * norm, norms[2] - w * other
-
-
-@compiled
-def bare(
+def beyond(
     c: float, c_o: float, w: float, bb: float, bc: float, yy: float, by: float, bo: float, squares: float, betas: float
 ) -> float:
     """D̂(y) − ‖E‖², from ‖b‖², b·b', ‖y‖², b·y, b'·y, Σ s_g (z_g·y)² and Σ s_g β_g (z_g·y)."""
@@ -104,148 +118,160 @@ def bare(
     return 2 * c * (q * yey - 2 * w * bey) + c * c * quartic
 
 
-@compiled_sums
-def row_sums(weight: Any, signed: Any, means: Any, member: Any, line: Any, r: int) -> tuple[float, float, float, float]:
-    """Over rows g ≠ r, p = line: Σ w_g p_g of the source and of the target, Σ s_g p_g² and Σ s_g β_g p_g (as signed)."""
-    k, w = len(weight) // 2, weight[r]
-    to_source, to_target, squares, betas = 0.0, 0.0, 0.0, 0.0
-    for g in range(k):
-        to_source += weight[g] * line[g]
-    for g in range(k, len(weight)):
-        to_target += weight[g] * line[g]
-    for g in range(len(weight)):
-        scaled = signed[g] * line[g]
-        squares += scaled * line[g]
-        betas += scaled * (means[g] - w * member[g])
-    scaled = signed[r] * line[r]
-    if r < k:
-        to_source -= w * line[r]
-    else:
-        to_target -= w * line[r]
-    return to_source, to_target, squares - scaled * line[r], betas - scaled * (means[r] - w * member[r])
-
-
-@compiled_sums
-def exchange_sums(
-    weight: Any, signed: Any, means: Any, member: Any, line: Any, r: int
-) -> tuple[float, float, float, float, float, float]:
-    """``row_sums`` of line, and its last two of the member itself, in one go."""
-    k, w = len(weight) // 2, weight[r]
-    to_source, to_target, squares, betas, lost_squares, lost_betas = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for g in range(k):
-        to_source += weight[g] * line[g]
-    for g in range(k, len(weight)):
-        to_target += weight[g] * line[g]
-    for g in range(len(weight)):
-        beta = means[g] - w * member[g]
-        scaled, lost = signed[g] * line[g], signed[g] * member[g]
-        squares += scaled * line[g]
-        betas += scaled * beta
-        lost_squares += lost * member[g]
-        lost_betas += lost * beta
-    beta = means[r] - w * member[r]
-    scaled, lost = signed[r] * line[r], signed[r] * member[r]
-    if r < k:
-        to_source -= w * line[r]
-    else:
-        to_target -= w * line[r]
-    lost_sums = lost_squares - lost * member[r], lost_betas - lost * beta
-    return to_source, to_target, squares - scaled * line[r], betas - scaled * beta, lost_sums[0], lost_sums[1]
+@compiled
+def every_minibatch(state: Any, r: int) -> tuple[Any, Any, Any, Any]:
+    """What the state says of row r's members, of both means with all members, of norms and D̂."""
+    return state.inner[r], state.means, state.norms, state.values
 
 
 @compiled
-def along(problem: Any, state: Any, r: int, m: int, line: Any, yy: float) -> float:
-    """D̂(y) − ‖E‖² of y from line[g] = z_g·y over the rows of minibatch m."""
-    side, c, c_o, sign = ends(problem, r)
-    w, member, means = problem.weight[r], state.inner[m, r], state.first[m] if side == 0 else state.second[m]
-    bb, bc = mean_lengths(side, w, state.first[m], state.second[m], state.norms[m], r, member[r])
-    to_source, to_target, squares, betas = row_sums(problem.weight, problem.signed, means, member, line, r)
-    by, bo = (to_source, to_target) if side == 0 else (to_target, to_source)
-    value: float = bare(c, c_o, w, bb, bc, yy, by, bo, sign * squares, sign * betas)
-    return value
+def one_minibatch(state: Any, r: int, m: int) -> tuple[Any, Any, Any, Any]:
+    one = slice(m, m + 1)
+    return state.inner[r, :, one], state.means[:, :, one], state.norms[:, one], state.values[one]
 
 
 @compiled
-def now(problem: Any, state: Any, r: int, m: int) -> float:
-    """D̂ − ‖E‖² of minibatch m as it is."""
-    return along(problem, state, r, m, state.inner[m, r], state.inner[m, r, r])
+def without(problem: Any, r: int, now: Any, beta: Any, known: Any) -> None:
+    """What does not hang on y, of the minibatches as they are ``now``: beta[g] = s_g β_g; known = ‖E‖², ‖b‖², b·b'."""
+    (side, c, c_o, _, s), w = other_rows(problem, r), problem.weight[r]
+    (member, means, norms, values), lost = now, np.zeros(known.shape)
+    member_sums(s, w, member, means[side], beta, lost)
+    for m in range(known.shape[1]):
+        own, other, norm = means[side, r, m], means[1 - side, r, m], float(member[r, m])
+        bb, bc = norms[side, m] - 2 * w * own + w * w * norm, norms[2, m] - w * other
+        there = beyond(c, c_o, w, bb, bc, norm, own - w * norm, other, lost[0, m], lost[1, m])
+        known[0, m], known[1, m], known[2, m] = values[m] - there, bb, bc
+
+
+@compiled_sums
+def member_sums(s: Any, w: float, member: Any, means: Any, beta: Any, lost: Any) -> None:
+    """beta[g] = s_g β_g; lost = Σ_g s_g (z_g·x)² and Σ_g s_g β_g (z_g·x) of the member x that is there now."""
+    rows, horizon = member.shape
+    for g in range(rows):
+        for m in range(horizon):  # three short loops instead of one: each is vectorised
+            beta[g, m] = s[g] * (means[g, m] - w * member[g, m])
+        for m in range(horizon):
+            lost[0, m] += s[g] * member[g, m] * member[g, m]
+        for m in range(horizon):
+            lost[1, m] += beta[g, m] * member[g, m]
+
+
+@compiled_sums
+def line_sums(line: Any, arranged: Any, start: int, weight: Any, s: Any, beta: Any, sums: Any) -> None:
+    """With p = z_g·y along y's Gram line, over all g: Σ w_g p of the source and of the target, Σ s_g p², Σ s_g β_g p.
+
+    Right for minibatches m ≥ start. The sums run over all of them: whole vectors are faster than fewer numbers.
+    """
+    rows, horizon = arranged.shape
+    p = np.zeros(horizon)
+    sums[:] = 0.0
+    for g in range(rows):
+        side = 0 if g < rows // 2 else 1
+        for m in range(start, horizon):
+            p[m] = line[arranged[g, m]]
+        for m in range(horizon):
+            sums[side, m] += weight[g] * p[m]
+        for m in range(horizon):
+            sums[2, m] += s[g] * p[m] * p[m]
+        for m in range(horizon):
+            sums[3, m] += beta[g, m] * p[m]
 
 
 @compiled
 def here(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any) -> None:
-    """Minibatch m with each element of row r in turn: the four sums, one run of a Gram line at a time."""
+    """Minibatch m with each element of row r in turn: the four sums of a whole row, several Gram lines at a time."""
     rows, horizon = arranged.shape
-    k, gram, first, w, member = rows // 2, problem.gram, r * horizon, problem.weight[r], state.inner[m, r]
-    side, c, c_o, sign = ends(problem, r)
-    means = state.first[m] if side == 0 else state.second[m]
-    to_source, to_target, squares, betas = np.zeros((4, horizon))
-    for g in range(rows):
-        if g != r:
-            line = gram[arranged[g, m], first : first + horizon]
-            s, w_g, mean = sign * problem.signed[g], problem.weight[g], to_source if g < k else to_target
-            beta = s * (means[g] - w * member[g])
-            for j in range(horizon):
-                product = np.float64(line[j])
-                mean[j] += w_g * product
-                squares[j] += s * product * product
-                betas[j] += beta * product
-    bb, bc = mean_lengths(side, w, state.first[m], state.second[m], state.norms[m], r, member[r])
-    by, bo = (to_source, to_target) if side == 0 else (to_target, to_source)
-    base = state.values[m] - now(problem, state, r, m)
+    k, gram, w, first, members = rows // 2, problem.gram, problem.weight[r], r * horizon, arranged[:, m].copy()
+    side, c, c_o, weight, s = other_rows(problem, r)
+    beta, known, sums = np.empty((rows, 1)), np.empty((3, 1)), np.zeros((4, horizon))
+    without(problem, r, one_minibatch(state, r, m), beta, known)
+    add_runs(gram, members[:k], first, weight[:k], s[:k], beta[:k, 0], sums[side], sums[2], sums[3])
+    add_runs(gram, members[k:], first, weight[k:], s[k:], beta[k:, 0], sums[1 - side], sums[2], sums[3])
     for j in range(horizon):
-        yy = np.float64(gram[first + j, first + j])
-        out[j] = base + bare(c, c_o, w, bb, bc, yy, by[j], bo[j], squares[j], betas[j])
+        yy = float(gram[first + j, first + j])
+        at = beyond(c, c_o, w, known[1, 0], known[2, 0], yy, sums[0, j], sums[1, j], sums[2, j], sums[3, j])
+        out[j] = known[0, 0] + at
+
+
+@compiled_sums
+def add_runs(
+    gram: Any, members: Any, first: int, weight: Any, s: Any, beta: Any, mean: Any, squares: Any, betas: Any
+) -> None:
+    """With p = z_g·y_j: mean[j] += Σ_g w_g p, squares[j] += Σ_g s_g p², betas[j] += Σ_g s_g β_g p, g over the members.
+
+    Four runs at a time: they are far apart in memory, and one wait serves all.
+    """
+    end = first + len(mean)
+    for g in range(0, len(members) - 3, 4):
+        one, two = gram[members[g], first:end], gram[members[g + 1], first:end]
+        three, four = gram[members[g + 2], first:end], gram[members[g + 3], first:end]
+        for j in range(len(mean)):
+            a, b, c, d = float(one[j]), float(two[j]), float(three[j]), float(four[j])
+            mean[j] += weight[g] * a + weight[g + 1] * b + weight[g + 2] * c + weight[g + 3] * d
+            squares[j] += s[g] * a * a + s[g + 1] * b * b + s[g + 2] * c * c + s[g + 3] * d * d
+            betas[j] += beta[g] * a + beta[g + 1] * b + beta[g + 2] * c + beta[g + 3] * d
+    for g in range(len(members) - len(members) % 4, len(members)):
+        one = gram[members[g], first:end]
+        for j in range(len(mean)):
+            a = float(one[j])
+            mean[j] += weight[g] * a
+            squares[j] += s[g] * a * a
+            betas[j] += beta[g] * a
 
 
 @compiled
-def there(problem: Any, state: Any, arranged: Any, r: int, m: int, start: int, out: Any) -> None:
-    """Each minibatch m' ≥ start with the member that row r has in m, gathered along that member's one Gram line."""
-    rows, horizon = arranged.shape
-    line, products, a = problem.gram[arranged[r, m]], np.empty(rows), arranged[r, m]
-    side, c, c_o, sign = ends(problem, r)
-    weight, signed, w, aa = problem.weight, problem.signed, problem.weight[r], np.float64(line[a])
-    all_means = state.first if side == 0 else state.second
-    for other in range(start, horizon):
-        for g in range(rows):
-            products[g] = line[arranged[g, other]]
-        member, first, second = state.inner[other, r], state.first[other], state.second[other]
-        norm = member[r]
-        bb, bc = mean_lengths(side, w, first, second, state.norms[other], r, norm)
-        to_source, to_target, squares, betas, lost_squares, lost_betas = exchange_sums(
-            weight, signed, all_means[other], member, products, r
-        )
-        by, bo = (to_source, to_target) if side == 0 else (to_target, to_source)
-        new = bare(c, c_o, w, bb, bc, aa, by, bo, sign * squares, sign * betas)
-        by, bo = (first[r] - w * norm, second[r]) if side == 0 else (second[r] - w * norm, first[r])
-        old = bare(c, c_o, w, bb, bc, norm, by, bo, sign * lost_squares, sign * lost_betas)
-        out[other] = state.values[other] + new - old
+def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
+    """Each minibatch m ≥ start with element y of row r, along that element's one Gram line."""
+    horizon = arranged.shape[1]
+    beta, known, sums = np.empty(arranged.shape), np.empty((3, horizon)), np.empty((4, horizon))
+    without(problem, r, every_minibatch(state, r), beta, known)
+    along(problem, arranged, r, y, start, beta, known, sums, out)
+
+
+@compiled
+def along(problem: Any, arranged: Any, r: int, y: int, start: int, beta: Any, known: Any, sums: Any, out: Any) -> None:
+    """out[m] = D̂ with element y of row r, from what ``without`` gives."""
+    line, w, (side, c, c_o, weight, s) = problem.gram[y], problem.weight[r], other_rows(problem, r)
+    yy, own, other = float(line[y]), side, 1 - side
+    line_sums(line, arranged, start, weight, s, beta, sums)
+    for m in range(start, len(out)):
+        at = beyond(c, c_o, w, known[1, m], known[2, m], yy, sums[own, m], sums[other, m], sums[2, m], sums[3, m])
+        out[m] = known[0, m] + at
+
+
+@compiled
+def everywhere(problem: Any, state: Any, arranged: Any, r: int, out: Any) -> None:
+    """Each minibatch with each element of row r: ``there`` for one element after another."""
+    horizon = arranged.shape[1]
+    beta, known, sums = np.empty(arranged.shape), np.empty((3, horizon)), np.empty((4, horizon))
+    column = np.empty(horizon)
+    without(problem, r, every_minibatch(state, r), beta, known)
+    for j in range(horizon):
+        along(problem, arranged, r, r * horizon + j, 0, beta, known, sums, column)
+        out[:, j] = column
 
 
 @compiled
 def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
-    """D̂ of minibatch m with element y in row r, alone."""
-    rows, line = arranged.shape[0], problem.gram[y]
-    products = np.empty(rows)
-    for g in range(rows):
-        products[g] = line[arranged[g, m]]
-    change = along(problem, state, r, m, products, np.float64(line[y])) - now(problem, state, r, m)
-    value: float = state.values[m] + change
+    """Minibatch m with element y of row r."""
+    beta, known, sums, out = np.empty((len(arranged), 1)), np.empty((3, 1)), np.empty((4, 1)), np.empty(1)
+    without(problem, r, one_minibatch(state, r, m), beta, known)
+    along(problem, arranged[:, m : m + 1], r, y, 0, beta, known, sums, out)
+    value: float = out[0]
     return value
 
 
 @compiled
 def put(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> None:
     """Put element y into row r of minibatch m, and its inner products right; D̂ is the caller's."""
-    rows = arranged.shape[0]
-    line, member, w = problem.gram[y], state.inner[m, r], problem.weight[r]
-    means = state.first[m] if r < rows // 2 else state.second[m]
-    for g in range(rows):
-        if g != r:
-            product = np.float64(line[arranged[g, m]])
-            means[g] += w * (product - member[g])
-            member[g] = product
-            state.inner[m, g, r] = product
-    member[r] = np.float64(line[y])
+    rows, line, inner, weight = arranged.shape[0], problem.gram[y], state.inner, problem.weight
+    side, products, means, norms = 0 if r < rows // 2 else 1, np.empty(rows), np.empty((2, rows)), np.empty(3)
     arranged[r, m] = y
-    means_along(problem, state, m, r)
-    lengths(problem, state, m)
+    for g in range(rows):
+        product = line[arranged[g, m]]
+        state.means[side, g, m] += weight[r] * (float(product) - float(inner[r, g, m]))
+        products[g], inner[r, g, m], inner[g, r, m] = product, product, product
+    means[:] = state.means[:, :, m]
+    means_along(weight, products, means, r)
+    lengths(weight, means, norms)
+    state.means[:, r, m], state.norms[:, m] = means[:, r], norms

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from orda.compiled import compiled
-from orda.ordering.base import Optimiser, interleaved
+from orda.ordering.base import Clock, Optimiser, interleaved
 from orda.ordering.objective import State, cost, here, swap, there
 from orda.ordering.problem import Problem
 from orda.records import IntArray
@@ -23,7 +24,7 @@ def swap_pass(problem: Problem, state: State, arranged: IntArray, rows: IntArray
         for r in rows:  # 3: stratum index; the source's row, then the target's
             start = 0 if all_partners else m
             here(problem, state, arranged, r, m, at_m)  # by element of the row
-            there(problem, state, arranged, r, m, start, at_partner)  # by minibatch
+            there(problem, state, arranged, r, arranged[r, m], start, at_partner)  # by minibatch
             now = cost(problem, state.values[m])
             best, least = m, 0.0
             for partner in range(start, horizon):  # 4, 5: the partner that minimises the objective
@@ -48,9 +49,13 @@ class Greedy(Optimiser):
 
     name: ClassVar[str] = "greedy"
 
-    def sweep(self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator) -> None:
-        del rng  # Algorithm 2 has no choices left once the tuples are drawn
-        swap_pass(problem, state, arranged, interleaved(len(arranged)), False)
+    def passes(
+        self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator, clock: Clock
+    ) -> Iterator[IntArray]:
+        del rng, clock  # Algorithm 2 has no choices left once the tuples are drawn
+        while True:
+            swap_pass(problem, state, arranged, interleaved(len(arranged)), False)
+            yield arranged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +65,10 @@ class Exchange(Optimiser):
     max_passes: int = 20
     name: ClassVar[str] = "exchange"
 
-    def sweep(self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator) -> None:
-        del rng
-        swap_pass(problem, state, arranged, interleaved(len(arranged)), True)
+    def passes(
+        self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator, clock: Clock
+    ) -> Iterator[IntArray]:
+        del rng, clock
+        while True:
+            swap_pass(problem, state, arranged, interleaved(len(arranged)), True)
+            yield arranged

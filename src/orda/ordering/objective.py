@@ -5,10 +5,13 @@ An optimiser knows these functions only, and neither MMD nor CORAL. Compiled; ea
 
 | function | what it gives |
 |---|---|
-| ``prepare(problem, arranged)`` | the ``State``: D̂ of every minibatch, and what is kept beside it |
-| ``here(problem, state, arranged, r, m, out)`` | out[j] = D̂ of minibatch m with element j of row r in it |
-| ``there(problem, state, arranged, r, m, start, out)`` | out[m'] = D̂ of minibatch m' ≥ start with row r's member of m |
+| ``prepare(problem, arranged)`` | the state: D̂ of every minibatch (``values``), and what is kept beside it |
+| ``measure(problem, arranged, out)`` | out[m] = D̂ of minibatch m, from its definition and without a state |
+| ``here(problem, state, arranged, r, m, out)`` | out[j] = D̂ of minibatch m with the j-th element of row r in it |
+| ``there(problem, state, arranged, r, y, start, out)`` | out[m] = D̂ of minibatch m ≥ start with element y of row r |
+| ``everywhere(problem, state, arranged, r, out)`` | out[m, j] = D̂ of minibatch m with the j-th element of row r in it |
 | ``replaced(problem, state, arranged, r, m, y)`` | D̂ of minibatch m with element y of row r in it |
+| ``put(problem, state, arranged, r, m, y)`` | puts element y of row r into minibatch m; its D̂ is the caller's |
 | ``swap(problem, state, arranged, r, m, m', at_m, at_m')`` | swaps two members of row r; the last two are their new D̂ |
 | ``cost(problem, value)`` | (D̂ − D0)², or D̂ for the objective "embedding" |
 """
@@ -18,6 +21,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 
 from orda.compiled import compiled, overloads
@@ -26,20 +30,28 @@ from orda.ordering.problem import CovarianceProblem, Problem, QuadraticProblem
 from orda.records import FloatArray, IntArray
 
 
-class State(NamedTuple):
-    """What goes with an arrangement. What the last four hold, ``quadratic.py`` and ``covariance.py`` say."""
-
+class QuadraticState(NamedTuple):
     values: FloatArray  # (M,) D̂ of every minibatch
-    inner: FloatArray  # (M, R, R), or empty
-    first: FloatArray  # (M, R)
-    second: FloatArray  # (M, R), or empty
-    norms: FloatArray  # (M, 3), or empty
+    field: FloatArray  # (M, P) F_m(e) = Σ_g u_g κ(x_g, e)
+    diagonal: FloatArray  # (P,) κ(e, e)
+
+
+class CovarianceState(NamedTuple):
+    values: FloatArray  # (M,)
+    inner: npt.NDArray[np.floating]  # (R, R, M) z_g·z_h of a minibatch's members, of the Gram matrix's dtype
+    means: FloatArray  # (2, R, M) b_s·z_g, b_t·z_g
+    norms: FloatArray  # (3, M) ‖b_s‖², ‖b_t‖², b_s·b_t
+
+
+State = QuadraticState | CovarianceState
 
 
 # Compiled code only: the overloads below stand in for these.
 def prepare(problem: Problem, arranged: IntArray) -> State: ...  # type: ignore[empty-body]
+def measure(problem: Problem, arranged: IntArray, out: FloatArray) -> None: ...
 def here(problem: Problem, state: State, arranged: IntArray, r: int, m: int, out: FloatArray) -> None: ...
-def there(problem: Problem, state: State, arranged: IntArray, r: int, m: int, start: int, out: FloatArray) -> None: ...
+def there(problem: Problem, state: State, arranged: IntArray, r: int, y: int, start: int, out: FloatArray) -> None: ...
+def everywhere(problem: Problem, state: State, arranged: IntArray, r: int, out: FloatArray) -> None: ...
 def replaced(problem: Problem, state: State, arranged: IntArray, r: int, m: int, y: int) -> float: ...  # type: ignore[empty-body]
 def put(problem: Problem, state: State, arranged: IntArray, r: int, m: int, y: int) -> None: ...
 
@@ -56,17 +68,26 @@ def _choose(problem: Any, name: str) -> Any:
 @overloads(prepare)
 def _prepare(problem: Any, arranged: Any) -> Any:
     fill = _choose(problem, "prepare")
-    centred = problem.instance_class is CovarianceProblem
 
-    def build(problem: Any, arranged: Any) -> State:
-        rows, horizon = arranged.shape
-        kept = rows if centred else 0
-        inner, second, norms = np.zeros((horizon, kept, kept)), np.zeros((horizon, kept)), np.zeros((horizon, 3))
-        state = State(np.zeros(horizon), inner, np.zeros((horizon, rows)), second, norms)
+    def quadratic_state(problem: Any, arranged: Any) -> State:
+        horizon, elements = arranged.shape[1], len(problem.gram)
+        state = QuadraticState(np.empty(horizon), np.empty((horizon, elements)), np.empty(elements))
         fill(problem, state, arranged)
         return state
 
-    return build
+    def covariance_state(problem: Any, arranged: Any) -> State:
+        rows, horizon = arranged.shape
+        inner = np.empty((rows, rows, horizon), problem.gram.dtype)
+        state = CovarianceState(np.empty(horizon), inner, np.empty((2, rows, horizon)), np.empty((3, horizon)))
+        fill(problem, state, arranged)
+        return state
+
+    return covariance_state if problem.instance_class is CovarianceProblem else quadratic_state
+
+
+@overloads(measure)
+def _measure(problem: Any, arranged: Any, out: Any) -> Any:
+    return _choose(problem, "measure").py_func
 
 
 @overloads(here)
@@ -75,8 +96,13 @@ def _here(problem: Any, state: Any, arranged: Any, r: Any, m: Any, out: Any) -> 
 
 
 @overloads(there)
-def _there(problem: Any, state: Any, arranged: Any, r: Any, m: Any, start: Any, out: Any) -> Any:
+def _there(problem: Any, state: Any, arranged: Any, r: Any, y: Any, start: Any, out: Any) -> Any:
     return _choose(problem, "there").py_func
+
+
+@overloads(everywhere)
+def _everywhere(problem: Any, state: Any, arranged: Any, r: Any, out: Any) -> Any:
+    return _choose(problem, "everywhere").py_func
 
 
 @overloads(replaced)
@@ -122,7 +148,8 @@ def prepared(problem: Problem, arranged: IntArray) -> State:
 
 
 @compiled
-def replacements(problem: Problem, state: State, arranged: IntArray, r: int, out: FloatArray) -> None:
-    """out[m, j] = D̂ of minibatch m if row r's member were element j of the row, for all m and j."""
-    for m in range(arranged.shape[1]):
-        here(problem, state, arranged, r, m, out[m])
+def measured(problem: Problem, arranged: IntArray) -> FloatArray:
+    """D̂ of every minibatch from its definition."""
+    values = np.empty(arranged.shape[1])
+    measure(problem, arranged, values)
+    return values

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from orda.compiled import compiled_sums
 from orda.discrepancies import CORAL, Discrepancy, Embedding
 from orda.errors import UnknownName
 from orda.kernels import Linear, gram_matrix
@@ -107,7 +108,17 @@ def pool_bound(problem: QuadraticProblem, horizon: int) -> float:
 
     scalar:    mean_m (D̂_m − D0)² ≥ max(0, ‖v̄‖² − D0)².        embedding:    mean_m D̂_m ≥ ‖v̄‖².
     """
-    u = np.repeat(problem.signed, horizon) / horizon
-    rows = (problem.gram[start : start + 1024] @ u.astype(problem.gram.dtype) for start in range(0, len(u), 1024))
-    mean_norm = float(u @ np.concatenate([row.astype(np.float64) for row in rows]))
+    mean_norm = float(quadratic_form(problem.gram, np.repeat(problem.signed, horizon) / horizon))
     return max(0.0, mean_norm - problem.reference) ** 2 if problem.scalar else mean_norm
+
+
+@compiled_sums
+def quadratic_form(gram: npt.NDArray[np.floating], u: FloatArray) -> float:
+    """uᵀ K u, summed in float64 whatever K is: the bound is a difference of near-equal numbers."""
+    total = 0.0
+    for i in range(len(u)):
+        line, sum_i = gram[i], 0.0
+        for j in range(len(u)):
+            sum_i += u[j] * line[j]
+        total += u[i] * sum_i
+    return total

@@ -1,103 +1,106 @@
 """The primitive for D̂ = Σ_{g≠h} u_g u_h κ(x_g, x_h) + Σ_h v_h κ(x_h, x_h): MMD, from kernel values.
 
-With t_r(y) = Σ_{g≠r} u_g κ(x_g, y) over the other rows of the minibatch, and y in the place of row r's member a,
+The state keeps the field of every minibatch, F_m(e) = Σ_g u_g κ(x_g, e), at all elements e of the pool. Put y in the
+place of row r's member a, and only the two kernel values of row r itself have to be taken out of it:
 
-    D̂(y) = D̂ + 2u_r (t_r(y) − t_r(a)) + v_r (κ(y, y) − κ(a, a))
+    D̂_m(y) = D̂_m + 2u_r (F_m(y) − u_r κ(a, y)) − 2u_r (F_m(a) − u_r κ(a, a)) + v_r (κ(y, y) − κ(a, a))
 
-The state keeps t_r of the members themselves: ``state.first[m, r]`` = t_r(x_r).
+So a replacement is looked up in O(1), and made in O(P): F_m(e) += u_r (κ(y, e) − κ(a, e)), along two Gram lines.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from orda.compiled import compiled
+from orda.compiled import compiled, compiled_sums
 
 
-@compiled
+@compiled_sums
 def prepare(problem: Any, state: Any, arranged: Any) -> None:
-    """D̂ and t_r(x_r) of every minibatch, from their definitions."""
+    """Fields and D̂, from their definitions."""
+    gram, u = problem.gram, problem.signed
     rows, horizon = arranged.shape
+    for e in range(len(gram)):
+        state.diagonal[e] = gram[e, e]
+    state.field[:] = 0.0
     for m in range(horizon):
+        field = state.field[m]
+        for r in range(0, rows - 3, 4):  # four Gram lines at a time: the field passes through the cache less often
+            one, two, three, four = (
+                gram[arranged[r, m]],
+                gram[arranged[r + 1, m]],
+                gram[arranged[r + 2, m]],
+                gram[arranged[r + 3, m]],
+            )
+            for e in range(len(field)):
+                field[e] += u[r] * one[e] + u[r + 1] * two[e] + u[r + 2] * three[e] + u[r + 3] * four[e]
+        for r in range(rows - rows % 4, rows):
+            one = gram[arranged[r, m]]
+            for e in range(len(field)):
+                field[e] += u[r] * one[e]
         total = 0.0
         for r in range(rows):
             x = arranged[r, m]
-            t = around(problem, arranged, r, m, x)
-            state.first[m, r] = t
-            total += problem.signed[r] * t + problem.own[r] * problem.gram[x, x]
+            total += u[r] * (field[x] - u[r] * gram[x, x]) + problem.own[r] * gram[x, x]
         state.values[m] = total
 
 
 @compiled
-def around(problem: Any, arranged: Any, r: int, m: int, y: int) -> float:
-    """t_r(y) in minibatch m."""
-    line, total = problem.gram[y], 0.0
-    for g in range(arranged.shape[0]):
-        if g != r:
-            total += problem.signed[g] * line[arranged[g, m]]
-    return total
+def measure(problem: Any, arranged: Any, values: Any) -> None:
+    """D̂ of every minibatch from its definition alone."""
+    gram, u = problem.gram, problem.signed
+    rows, horizon = arranged.shape
+    for m in range(horizon):
+        total = 0.0
+        for r in range(rows):
+            line, others = gram[arranged[r, m]], 0.0
+            for g in range(r):
+                others += u[g] * line[arranged[g, m]]
+            total += 2 * u[r] * others + problem.own[r] * line[arranged[r, m]]
+        values[m] = total
 
 
 @compiled
 def here(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any) -> None:
-    """Minibatch m with each element of row r in turn: t_r of a whole row, one run of a Gram line at a time."""
-    rows, horizon = arranged.shape
-    gram, first = problem.gram, r * horizon
-    u_r, own, a = problem.signed[r], problem.own[r], arranged[r, m]
-    out[:] = 0.0
-    u = problem.signed.copy()
-    u[r] = 0.0
-    for g in range(0, rows - 3, 4):  # four lines at a time: they are far apart in memory, and one wait serves all
-        one, two = gram[arranged[g, m], first : first + horizon], gram[arranged[g + 1, m], first : first + horizon]
-        three, four = (
-            gram[arranged[g + 2, m], first : first + horizon],
-            gram[arranged[g + 3, m], first : first + horizon],
-        )
-        for j in range(horizon):
-            out[j] += u[g] * one[j] + u[g + 1] * two[j] + u[g + 2] * three[j] + u[g + 3] * four[j]
-    for g in range(rows - rows % 4, rows):
-        one = gram[arranged[g, m], first : first + horizon]
-        for j in range(horizon):
-            out[j] += u[g] * one[j]
-    base = state.values[m] - 2 * u_r * state.first[m, r] - own * gram[a, a]
-    for j in range(horizon):
-        out[j] = base + 2 * u_r * out[j] + own * gram[first + j, first + j]
+    """Minibatch m with each element of row r in turn."""
+    horizon, first, a = arranged.shape[1], r * arranged.shape[1], arranged[r, m]
+    u, own, field, diagonal = problem.signed[r], problem.own[r], state.field[m], state.diagonal
+    base = state.values[m] - 2 * u * (field[a] - u * diagonal[a]) - own * diagonal[a]
+    line = problem.gram[a]
+    for e in range(first, first + horizon):
+        out[e - first] = base + 2 * u * (field[e] - u * line[e]) + own * diagonal[e]
 
 
 @compiled
-def there(problem: Any, state: Any, arranged: Any, r: int, m: int, start: int, out: Any) -> None:
-    """Each minibatch m' ≥ start with the member that row r has in m: t_r gathered along that member's one Gram line."""
-    rows, horizon = arranged.shape
-    gram, a = problem.gram, arranged[r, m]
-    u_r, own, line = problem.signed[r], problem.own[r], problem.gram[a]
-    out[start:] = 0.0
-    for g in range(rows):
-        if g != r:
-            members, u = arranged[g], problem.signed[g]
-            for other in range(start, horizon):
-                out[other] += u * line[members[other]]
-    for other in range(start, horizon):
-        b = arranged[r, other]
-        change = 2 * u_r * (out[other] - state.first[other, r]) + own * (line[a] - gram[b, b])
-        out[other] = state.values[other] + change
+def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
+    """Each minibatch m' ≥ start with element y of row r."""
+    u, own, field, diagonal, line = problem.signed[r], problem.own[r], state.field, state.diagonal, problem.gram[y]
+    for m in range(start, arranged.shape[1]):
+        a = arranged[r, m]
+        around = field[m, y] - field[m, a] - u * (line[a] - diagonal[a])
+        out[m] = state.values[m] + 2 * u * around + own * (diagonal[y] - diagonal[a])
+
+
+@compiled
+def everywhere(problem: Any, state: Any, arranged: Any, r: int, out: Any) -> None:
+    """Each minibatch with each element of row r."""
+    for m in range(arranged.shape[1]):
+        here(problem, state, arranged, r, m, out[m])
 
 
 @compiled
 def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
-    """D̂ of minibatch m with element y in row r, alone."""
-    a, gram = arranged[r, m], problem.gram
-    change = around(problem, arranged, r, m, y) - state.first[m, r]
-    value: float = state.values[m] + 2 * problem.signed[r] * change + problem.own[r] * (gram[y, y] - gram[a, a])
+    """Minibatch m with element y of row r."""
+    a, u, field, diagonal = arranged[r, m], problem.signed[r], state.field[m], state.diagonal
+    around = field[y] - field[a] - u * (problem.gram[a, y] - diagonal[a])
+    value: float = state.values[m] + 2 * u * around + problem.own[r] * (diagonal[y] - diagonal[a])
     return value
 
 
 @compiled
 def put(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> None:
-    """Put element y into row r of minibatch m, and t_g of its other members right; D̂ is the caller's."""
-    old, new = problem.gram[arranged[r, m]], problem.gram[y]
-    for g in range(arranged.shape[0]):
-        if g != r:
-            x = arranged[g, m]
-            state.first[m, g] += problem.signed[r] * (new[x] - old[x])
+    """Put element y into row r of minibatch m, and the field right; D̂ is the caller's."""
+    u, field, old, new = problem.signed[r], state.field[m], problem.gram[arranged[r, m]], problem.gram[y]
+    for e in range(len(field)):
+        field[e] += u * (float(new[e]) - float(old[e]))
     arranged[r, m] = y
-    state.first[m, r] = around(problem, arranged, r, m, y)

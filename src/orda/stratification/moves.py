@@ -1,4 +1,4 @@
-"""Exact moves of single points (Hartigan's), which end where Lloyd's sweeps cannot improve any more.
+"""Exact moves of single points (Hartigan's), and swaps of two, for where the sweeps cannot improve any more.
 
 With C_ih = Σ_{j ∈ S_h} ‖φ_i − φ_j‖² the objective is Σ_h n_h SSE_h = ½ Σ_h Σ_{i ∈ S_h} C_ih, and taking point i from
 stratum a to b changes it by exactly C_ib − C_ia. (The sweeps weigh a point by n_h ‖φ_i − μ_h‖² = C_ih − SSE_h, without
@@ -6,7 +6,8 @@ the second term.) In terms of the one primitive, and with T_h = Σ_{j ∈ S_h} �
 
     C_ih = n_h κ_ii + T_h − 2 S_hi.
 
-A move is made where it lowers the objective and its stratum keeps ``min_size`` members: nothing here ever goes up.
+A point whose stratum has only ``min_size`` members swaps with one of another stratum: i from a to b and j from b to a
+change the objective by C_ib − C_ia + C_ja − C_jb − 2 ‖φ_i − φ_j‖². Only what lowers the objective is done.
 """
 
 from __future__ import annotations
@@ -36,10 +37,11 @@ def stratum_costs(sums: FloatArray, diagonal: FloatArray, sizes: IntArray, trace
 
 
 def move_points(sums: StratumSums, labels: IntArray, min_size: int) -> tuple[IntArray, int]:
-    """Labels that single moves improve no more (or hardly), and how many moves led there.
+    """Labels that moves and swaps improve no more (or hardly), and how many points changed their stratum on the way.
 
-    A round takes the points that gain most by a move, moves them one by one against their own Gram matrix until none
-    of them wants to, and then brings S up to date. A gain that rounding of the kernel values could feign is none.
+    A round takes the points that gain most by a move (and, where some of them may not leave, those nearest to gaining,
+    to swap with), moves them one by one against their own Gram matrix until none wants to, and then brings S up to
+    date. A gain that rounding of the kernel values could feign is none.
     """
     labels, total = labels.copy(), 0
     everyone = np.arange(sums.n)
@@ -47,14 +49,13 @@ def move_points(sums: StratumSums, labels: IntArray, min_size: int) -> tuple[Int
         sizes, traces = sizes_and_traces(sums, labels)
         costs = stratum_costs(sums.at(labels), sums.diagonal, sizes, traces)
         own = costs[labels, everyone]
-        slack = sums.noise * (sizes[labels] * sums.diagonal + traces[labels])
         costs[labels, everyone] = np.inf
-        gain = own - costs.min(0) - slack
-        gain[sizes[labels] <= min_size] = 0
-        wanting = np.flatnonzero(gain > 0)
-        chosen = wanting[np.argsort(-gain[wanting], kind="stable")[:CANDIDATES]]
-        if not len(chosen):
+        gain = own - costs.min(0) - sums.noise * (sizes[labels] * sums.diagonal + traces[labels])
+        wanting = gain > 0
+        if not wanting.any():
             break
+        held_back = bool((wanting & (sizes[labels] <= min_size)).any())
+        chosen = np.argsort(-gain, kind="stable")[: CANDIDATES if held_back else min(CANDIDATES, int(wanting.sum()))]
         new, moves, gained = _move_chosen(
             sums.among(chosen),
             np.ascontiguousarray(sums.at(labels)[:, chosen].T),
@@ -85,34 +86,63 @@ def _move_chosen(
     noise: float,
     passes: int,
 ) -> tuple[IntArray, int, float]:
-    """New labels of the chosen points, the number of moves, and how much the objective fell."""
+    """New labels of the chosen points, how many changes that took, and how much the objective fell."""
     m, k = sums.shape
     labels = labels.copy()
+    costs = np.empty(k)
     moves, gained = 0, 0.0
     for _ in range(passes):
         before = moves
         for i in range(m):
             a = labels[i]
-            if sizes[a] <= min_size:
+            costs[:] = sizes * diagonal[i] + traces - 2 * sums[i]
+            costs -= costs[a]
+            least = -noise * (sizes[a] * diagonal[i] + traces[a])  # what a change must at least bring
+            to, partner = -1, -1
+            if sizes[a] > min_size:  # free to leave
+                for h in range(k):
+                    if h != a and costs[h] < least:
+                        to, least = h, costs[h]
+            else:  # only in exchange for another
+                for j in range(m):
+                    b = labels[j]
+                    if b != a:
+                        back = (sizes[a] - sizes[b]) * diagonal[j] + traces[a] - traces[b]
+                        back -= 2 * (sums[j, a] - sums[j, b])
+                        change = costs[b] + back - 2 * (diagonal[i] + diagonal[j] - 2 * gram[i, j])
+                        if change < least:
+                            to, partner, least = b, j, change
+            if to < 0:
                 continue
-            own = sizes[a] * diagonal[i] + traces[a] - 2 * sums[i, a]
-            best, least = -1, own - noise * (sizes[a] * diagonal[i] + traces[a])
-            for h in range(k):
-                cost = sizes[h] * diagonal[i] + traces[h] - 2 * sums[i, h]
-                if h != a and cost < least:
-                    best, least = h, cost
-            if best < 0:
-                continue
-            labels[i] = best
-            sizes[a] -= 1
-            sizes[best] += 1
-            traces[a] -= diagonal[i]
-            traces[best] += diagonal[i]
-            for j in range(m):
-                sums[j, a] -= gram[i, j]
-                sums[j, best] += gram[i, j]
+            _transfer(gram, sums, diagonal, labels, sizes, traces, i, to)
             moves += 1
-            gained += own - least
+            if partner >= 0:
+                _transfer(gram, sums, diagonal, labels, sizes, traces, partner, a)
+                moves += 1
+            gained -= least
         if moves == before:
             break
     return labels, moves, gained
+
+
+@compiled
+def _transfer(
+    gram: FloatArray,
+    sums: FloatArray,
+    diagonal: FloatArray,
+    labels: IntArray,
+    sizes: IntArray,
+    traces: FloatArray,
+    i: int,
+    to: int,
+) -> None:
+    """Point i goes to stratum ``to``; everything that depends on the labels goes along."""
+    a = labels[i]
+    labels[i] = to
+    sizes[a] -= 1
+    sizes[to] += 1
+    traces[a] -= diagonal[i]
+    traces[to] += diagonal[i]
+    for j in range(len(labels)):
+        sums[j, a] -= gram[i, j]
+        sums[j, to] += gram[i, j]

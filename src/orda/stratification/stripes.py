@@ -82,7 +82,7 @@ class GramSums(StratumSums):
             home = index // length(self._parts[0])
             pieces = [self._kept[r][:, index - self._parts[r].start] for r in range(home)]
             pieces.append(self._kept[home][index - self._parts[home].start])
-        return to_numpy(torch.cat(pieces))
+        return np.concatenate([to_numpy(piece) for piece in pieces])
 
     # ── the stripes ──
 

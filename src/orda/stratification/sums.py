@@ -28,7 +28,7 @@ from orda.records import FloatArray, IntArray
 from orda.threads import in_pieces
 
 Method = Literal["explicit", "gram", "blocks"]
-PIECE = 512  # explicit features that are worked on at once
+PIECE = 1024  # explicit features that are worked on at once
 
 
 class StratumSums(ABC):
@@ -83,42 +83,49 @@ class ExplicitSums(StratumSums):
     method: Method = "explicit"
 
     def __init__(self, phi: Tensor, k: int) -> None:
-        self._phi = phi
         self._pieces = list(slices(len(phi), PIECE))
+        self._device = phi.device
         self._centre = self._total(lambda rows: phi[rows].double().sum(0)) / len(phi)
-        super().__init__(k, self._gather(lambda rows: self._centred(rows).square().sum(1)), torch.float64)
+        self._phi = torch.empty_like(phi)
+        for _ in self._each(lambda rows: self._phi[rows].copy_(phi[rows] - self._centre)):
+            pass
+        super().__init__(k, self._filled(lambda rows: self._phi[rows].double().square().sum(1)), torch.float64)
         self.full_costs_moves = self.n + 1  # one product is cheap: nothing to gain from the last labels
 
     def mean_kernel(self) -> float:
         return float(self._centre.square().sum())
 
     def column(self, index: int) -> FloatArray:
-        one = self._centred(slice(index, index + 1))[0]
-        return self._gather(lambda rows: self._centred(rows) @ one)
+        one = self._phi[index]
+        return self._filled(lambda rows: self._phi[rows] @ one)
 
     def among(self, indices: IntArray) -> FloatArray:
-        some = self._centred(torch.from_numpy(indices).to(self._phi.device))
-        return to_numpy(gram_matrix(Linear(), some))
+        return to_numpy(gram_matrix(Linear(), self._phi[torch.from_numpy(indices).to(self._device)].double()))
 
     def _compute(self, labels: IntArray) -> None:
-        where = torch.from_numpy(labels).to(self._phi.device)
-        totals = self._total(lambda rows: one_hot(where[rows], self.k) @ self._centred(rows))  # (k, d)
-        self._sums += self._gather(lambda rows: totals @ self._centred(rows).mT, 1)
+        where = torch.from_numpy(labels).to(self._device)
+        totals = self._total(lambda rows: one_hot(where[rows], self.k) @ self._phi[rows].double())  # (k, d)
+        self._filled(lambda rows: totals @ self._phi[rows].double().mT, self._sums)
 
     def _move(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
         raise AssertionError("full_costs_moves says that this is never worth it")
 
-    def _centred(self, rows: slice | Tensor) -> Tensor:
-        return self._phi[rows].double() - self._centre
-
     def _each(self, function: Callable[[slice], Tensor]) -> Iterator[Tensor]:
-        return in_pieces(function, self._pieces, self._phi.device)
+        return in_pieces(function, self._pieces, self._device)
 
     def _total(self, function: Callable[[slice], Tensor]) -> Tensor:
         return functools.reduce(torch.add, self._each(function))
 
-    def _gather(self, function: Callable[[slice], Tensor], dim: int = 0) -> FloatArray:
-        return to_numpy(torch.cat(list(self._each(function)), dim))
+    def _filled(self, function: Callable[[slice], Tensor], out: FloatArray | None = None) -> FloatArray:
+        """``out`` (..., n), new if ``None``, filled piece by piece along its last axis."""
+        filled = np.empty(len(self._phi)) if out is None else out
+
+        def fill(rows: slice) -> None:
+            filled[..., rows] = to_numpy(function(rows))
+
+        for _ in in_pieces(fill, self._pieces, self._device):
+            pass
+        return filled
 
 
 def one_hot(labels: Tensor, k: int) -> Tensor:
