@@ -1,0 +1,8 @@
+"""Engines: where the runs of a sweep are done. The same function in each, and the same folder of results."""
+
+from orda.experiments.engine.base import Ended, Engine
+from orda.experiments.engine.inline import Inline
+from orda.experiments.engine.local import LocalProcesses
+from orda.experiments.engine.sweep import Summary, run_sweep
+
+__all__ = ["Ended", "Engine", "Inline", "LocalProcesses", "Summary", "run_sweep"]
