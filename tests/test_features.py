@@ -61,7 +61,11 @@ FAULTS = [
     (np.zeros((0, 3)), GOOD, r"source has no examples"),
     (np.zeros((4, 0)), np.zeros((4, 0)), r"source has no features: d is 0; target has no features"),
     (np.zeros((4, 3), dtype=np.int64), GOOD, r"source must be of a floating dtype, got torch.int64: convert"),
-    (np.array([["a"]]), GOOD, r"source features must be a NumPy array or a torch tensor of numbers; got ndarray of <U1"),
+    (
+        np.array([["a"]]),
+        GOOD,
+        r"source features must be a NumPy array or a torch tensor of numbers; got ndarray of <U1",
+    ),
     ([[1.0]], GOOD, r"must be a NumPy array or a torch tensor of numbers; got list"),
 ]
 
@@ -78,7 +82,11 @@ def test_bad_features_get_one_clear_error(source: object, target: object, messag
         (0, 5, r"batch_size must be at least 1, got 0"),
         (2, 0, r"horizon must be at least 1, got 0"),
         (-1, -1, r"batch_size must be at least 1, got -1; horizon must be at least 1, got -1"),
-        (7, 5, r"batch_size must not exceed the number of examples, got 7 for 6 in the source; .* 7 for 5 in the target"),
+        (
+            7,
+            5,
+            r"batch_size must not exceed the number of examples, got 7 for 6 in the source; .* 7 for 5 in the target",
+        ),
         (2.0, 5, r"batch_size must be an integer, got 2.0"),
         (True, 5, r"batch_size must be an integer, got True"),
     ],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from io import BytesIO
@@ -46,14 +45,6 @@ with_target = pytest.mark.parametrize(
 # ARM's context is the mean over all images of a support, weighted or not
 of_examples = pytest.mark.parametrize("case", [case for case in CASES if case != "arm"])
 STEP = 2001  # the reversal has set in, and the alternating form moves the model
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(_few_threads: None) -> Iterator[None]:
-    """Two threads only wait for each other over tensors of this size."""
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(2)
 
 
 def built(case: str, model: Model | None = None, seed: int = 0, **settings: Any) -> Algorithm:
