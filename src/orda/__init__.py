@@ -6,6 +6,8 @@ Rooms: ``discrepancies`` (what is estimated), ``stratification`` (Algorithm 1), 
 ones), ``samplers`` (features in, plan out). Errors and warnings: ``orda.errors``.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from orda.discrepancies import CORAL, MMD, Discrepancy
 from orda.errors import OrdaError, OrdaWarning
 from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner
@@ -14,6 +16,9 @@ from orda.ordering import Assignment, Exchange, Greedy, Optimiser
 from orda.planning import Assessment, assess, plan
 from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
 from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
+
+if TYPE_CHECKING:
+    from orda.training import load
 
 __version__ = "0.1.0"
 
@@ -48,5 +53,15 @@ __all__ = [
     "Stratified",
     "Uniform",
     "assess",
+    "load",
     "plan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Who plans only does not wait for the training room: ``orda.load`` opens it."""
+    if name == "load":
+        from orda.training import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

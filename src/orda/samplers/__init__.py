@@ -25,7 +25,7 @@ def make_sampler(name: str, discrepancy: Discrepancy | None = None, **settings: 
     if name not in SAMPLERS:
         raise UnknownName("sampler", name, SAMPLERS)
     kind = SAMPLERS[name]
-    return kind(discrepancy, **settings) if kind in ALIGNED else kind(**settings)  # type: ignore[call-arg]
+    return kind(discrepancy, **settings) if kind in ALIGNED else kind(**settings)
 
 
 __all__ = [
