@@ -3,7 +3,8 @@
     plan = orda.plan(source_features, target_features, sampler=orda.Ordered(orda.MMD()), batch_size=32, horizon=100)
 
 Rooms: ``discrepancies`` (what is estimated), ``stratification`` (Algorithm 1), ``ordering`` (Algorithm 2 and better
-ones), ``samplers`` (features in, plan out). Errors and warnings: ``orda.errors``.
+ones), ``samplers`` (features in, plan out), ``training`` (a run is a folder; ``load`` gives its model back). Errors and
+warnings: ``orda.errors``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from orda.ordering import Assignment, Exchange, Greedy, Optimiser
 from orda.planning import Assessment, assess, plan
 from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
 from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
+from orda.training import load
 
 if TYPE_CHECKING:
     from orda.training import load
