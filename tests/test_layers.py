@@ -15,7 +15,7 @@ LAYERS: dict[str, set[str]] = {
     "seeds": {"errors"},
     "records": {"errors"},
     "threads": set(),
-    "compiled": set(),
+    "compiled": {"errors"},
     "kernels": BASE,
     "discrepancies": BASE | {"kernels"},
     "stratification": BASE | {"kernels", "discrepancies"},

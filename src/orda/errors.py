@@ -14,6 +14,7 @@
         └── Diverged                the loss became NaN or infinite
 
     OrdaWarning (UserWarning)
+    ├── CompileWarning              compiled code that cannot be kept for the next process
     ├── KernelWarning               a kernel that does not see the data
     └── StratumWarning              a minimum stratum size that had to be lowered
 
@@ -94,6 +95,10 @@ class Diverged(RunError):
 
 class OrdaWarning(UserWarning):
     """The root of orda's warnings."""
+
+
+class CompileWarning(OrdaWarning):
+    """Compiled code that cannot be kept for the next process."""
 
 
 class KernelWarning(OrdaWarning):
