@@ -17,6 +17,7 @@ SUBCOMMANDS = {  # name -> module that holds it as `app`
     "predict": "orda.cli.predict",
     "data": "orda.cli.data",
     "compare": "orda.cli.compare",
+    "simulate": "orda.cli.simulate",
 }
 
 

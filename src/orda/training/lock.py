@@ -1,4 +1,4 @@
-"""One process trains in a folder at a time."""
+"""One process works in a folder at a time."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if sys.platform != "win32":
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock, or a ``RunError`` that says who does.
+def locked(path: Path, doing: str = "train") -> Iterator[None]:
+    """Hold the lock, or a ``RunError`` that says who does. ``doing``: what only one process at a time may.
 
     The lock is the operating system's and dies with its process, however that ends. A file system without locks falls
     back on the process number in the file: of a process of this machine that is dead, it is taken over.
@@ -30,7 +30,7 @@ def locked(path: Path) -> Iterator[None]:
     with file:
         if not _take(file):
             raise RunError(
-                "one process at a time may train in a folder",
+                f"one process at a time may {doing} in a folder",
                 f"{path.parent}, where {_describe(_owner(file))} is at work",
                 f"Wait for it, stop it, or choose another folder (--out); if it is long gone, delete {path}",
             )

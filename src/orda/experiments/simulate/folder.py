@@ -5,8 +5,10 @@
     figure.png       \\ the figure
     figure.svg       /
     manifest.json    config, seeds, versions, seconds, command; written last: where it is, the study is finished
+    lock             who is at work here
 
-A run that was stopped goes on from cells.jsonl. A folder belongs to one config and is not given to another.
+A run that was stopped goes on from cells.jsonl. A folder belongs to one config and is not given to another, but for
+the number of repeats: cells know nothing of it, and those that are there serve for more repeats and for fewer.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ from typing import Any
 from orda import plots
 from orda.errors import RunError
 from orda.experiments.simulate.study import Row, Table
+from orda.training.lock import locked
+from orda.training.paths import Lines, faults_named, write_whole
 
 Config = dict[str, Any]
 Finished = dict[str, Any]  # a cell's line: name, seed, seconds, warnings, rows
@@ -57,38 +62,64 @@ class StudyFolder:
         return self.path / ".finishing"
 
     @property
-    def finished(self) -> bool:
-        return all(path.is_file() for path in (self.manifest, self.data, self.png, self.svg))
+    def results(self) -> tuple[Path, ...]:
+        return self.data, self.png, self.svg, self.manifest
 
     # ── beginning, or going on ──
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Make the folder and keep other processes out of it."""
+        with faults_named(f"a study's folder must be writable, {self.path}", "Choose another with --out"):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with locked(self.path / "lock", "compute a study"):
+            yield
+
     def clear(self) -> None:
         """Forget everything that a study has left here, and nothing else."""
-        for path in (self.manifest, self.cells, self.data, self.png, self.svg):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(self._finishing, ignore_errors=True)
+        with faults_named(f"cannot clear {self.path}", "Choose another folder with --out"):
+            for path in (*reversed(self.results), self.cells):
+                path.unlink(missing_ok=True)
+            shutil.rmtree(self._finishing, ignore_errors=True)
 
     def open(self, config: Config) -> dict[str, Finished]:
-        """The cells that are finished already, by name. The folder is made, or refused if it is of another config."""
-        config = plain(config)
-        self.path.mkdir(parents=True, exist_ok=True)
-        lines = self._lines()
-        if not lines and self.manifest.exists():
-            lines = [{"config": json.loads(self.manifest.read_text())["config"]}]
-        if lines:
-            self._refuse_other(lines[0].get("config", {}), config)
-        self._write_lines([{"config": config}, *lines[1:]])  # without what a run that was stopped has half written
-        return {line["cell"]: line for line in lines[1:]}
+        """The cells that are finished already, by name. The folder is refused if it is of another config."""
+        lines, config = Lines(self.cells), plain(config)
+        there = lines.read()
+        if there:
+            self._refuse_other(there[0].get("config", {}), config)
+        elif finished := self.finished_config():
+            self._refuse_other(finished, config)
+        lines.keep(lambda line: True)  # without what a run that was stopped has half written
+        if not there:
+            lines.append({"config": config})
+        return {line["cell"]: line for line in there[1:]}
 
     def append(self, cell: Finished) -> None:
-        with self.cells.open("a") as file:
-            file.write(json.dumps(cell) + "\n")
+        Lines(self.cells).append(cell)
+
+    def finished_config(self) -> Config | None:
+        """The config of the results, where they are all there."""
+        if not all(path.is_file() for path in self.results):
+            return None
+        try:
+            config = json.loads(self.manifest.read_text(encoding="utf-8"))["config"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None  # not ours, or damaged: the results are made again
+        return config if isinstance(config, dict) else None
+
+    def is_finished(self, config: Config) -> bool:
+        return self.finished_config() == plain(config)
+
+    def count(self) -> int:
+        """How many cells are finished."""
+        return max(0, len(Lines(self.cells).read()) - 1)
 
     def _refuse_other(self, there: Config, wanted: Config) -> None:
         unlike = [
             f"{key} is {there.get(key)!r} there and {wanted.get(key)!r} here"
             for key in sorted(there.keys() | wanted.keys())
-            if there.get(key) != wanted.get(key)
+            if key != "repeats" and there.get(key) != wanted.get(key)
         ]
         if unlike:
             raise RunError(
@@ -97,35 +128,22 @@ class StudyFolder:
                 "Choose another folder with --out, or compute this one again with --force",
             )
 
-    def _lines(self) -> list[dict[str, Any]]:
-        """The lines of cells.jsonl up to the first that is not whole."""
-        lines: list[dict[str, Any]] = []
-        if self.cells.exists():
-            for text in self.cells.read_text().splitlines():
-                try:
-                    lines.append(json.loads(text))
-                except json.JSONDecodeError:
-                    break
-        return lines
-
-    def _write_lines(self, lines: list[dict[str, Any]]) -> None:
-        beside = self.cells.with_suffix(".tmp")
-        beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        os.replace(beside, self.cells)
-
     # ── finishing ──
 
     def finish(self, table: Table, figure: Any, manifest: Mapping[str, Any]) -> None:
         """All results are written beside and then moved into place, the manifest last."""
-        shutil.rmtree(self._finishing, ignore_errors=True)
-        self._finishing.mkdir()
-        beside = StudyFolder(self._finishing)
-        write_csv(beside.data, table)
-        plots.save(figure, beside.png, beside.svg)
-        beside.manifest.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
-        for path in (beside.data, beside.png, beside.svg, beside.manifest):
-            os.replace(path, self.path / path.name)
-        self._finishing.rmdir()
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        with faults_named(f"cannot write {self.path}", "Make room there and start again: finished cells are kept"):
+            self.manifest.unlink(missing_ok=True)  # from here on the old results are none
+            shutil.rmtree(self._finishing, ignore_errors=True)
+            self._finishing.mkdir()
+            beside = StudyFolder(self._finishing)
+            write_csv(beside.data, table)
+            plots.save(figure, beside.png, beside.svg)
+            for path in (beside.data, beside.png, beside.svg):
+                os.replace(path, self.path / path.name)
+            self._finishing.rmdir()
+        write_whole(self.manifest, text.encode())
 
 
 def plain(config: Config) -> Config:
@@ -135,7 +153,7 @@ def plain(config: Config) -> Config:
 
 
 def write_csv(path: Path, table: list[Row]) -> None:
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(table)
