@@ -11,10 +11,11 @@ so another row, task, draw or repeat moves nothing that is there already.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeVar
 
 from orda import seeds
 from orda.data import tasks
@@ -23,6 +24,8 @@ from orda.experiments.protocol import Protocol, Row, row_name
 from orda.experiments.search import draw, row_space
 from orda.training import TrainConfig
 from orda.training.config import digest_of
+
+AnyPlace = TypeVar("AnyPlace", bound="Place")
 
 SEED_BITS = 31  # seeds that every language and file format holds
 
@@ -112,13 +115,21 @@ def _seeds(seed: int, task: str, repeat: int, number: int) -> dict[str, int]:
     }
 
 
+def sweep_digest(places: Iterable[Place]) -> str:
+    """12 hexadecimal digits: which runs a sweep is made of, and which of them is which cell; their order apart."""
+    lines = sorted("\t".join((p.row, p.task, str(p.repeat), str(p.draw), p.digest)) for p in places)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
 # ---- choosing among them ------------------------------------------------------------------------------------------
 
 FILTERS = ("row", "group", "task", "repeat", "draw", "algorithm", "sampler")
 
 
-def choose(jobs: Iterable[Job], only: Sequence[str]) -> list[Job]:
-    """The jobs that fit: ``only`` are "key=pattern" with * and ?; one key's patterns are alternatives, keys add up.
+def choose(places: Iterable[AnyPlace], only: Sequence[str], protocol: Protocol | None = None) -> list[AnyPlace]:
+    """The places that fit: ``only`` are "key=pattern" with * and ?; one key's patterns are alternatives, keys add up.
+
+    Jobs know their algorithm and their sampler; places that are no jobs need their ``protocol`` for these two.
 
     >>> choose(jobs, ["row=CORAL*", "repeat=0", "repeat=1"])
     """
@@ -130,12 +141,14 @@ def choose(jobs: Iterable[Job], only: Sequence[str]) -> list[Job]:
         if not equals or not pattern:
             raise SettingError("--only takes key=pattern", text, "For example --only 'row=CORAL*' --only repeat=0")
         wanted.setdefault(key, []).append(pattern)
-    return [job for job in jobs if all(_fits(job, key, patterns) for key, patterns in wanted.items())]
+    configs = {} if protocol is None or not only else {row.name: row.config.resolved() for row in protocol.rows}
+    return [place for place in places if all(_fits(place, key, found, configs) for key, found in wanted.items())]
 
 
-def _fits(job: Job, key: str, patterns: Sequence[str]) -> bool:
+def _fits(place: Place, key: str, patterns: Sequence[str], configs: Mapping[str, TrainConfig]) -> bool:
     if key in ("algorithm", "sampler"):
-        value = getattr(job.base, key).name
+        config = place.base if isinstance(place, Job) else configs[place.row]
+        value = getattr(config, key).name
     else:
-        value = str(getattr(job, key))
+        value = str(getattr(place, key))
     return any(value == pattern or fnmatchcase(value, pattern) for pattern in patterns)
