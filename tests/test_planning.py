@@ -131,14 +131,21 @@ def test_planning_again_starts_from_the_last_strata() -> None:
     assert other_k.batch_size == 7
 
 
-def test_small_strata_are_said_once_and_in_the_diagnostics() -> None:
-    zs, zt = features(60, 60, 2)
+@pytest.mark.parametrize("n", [(60, 55), (300, 55), (60, 300)])
+def test_small_strata_are_said_once_and_in_the_diagnostics(n: tuple[int, int]) -> None:
+    """Once for both domains, and not again when the next plan starts from this one."""
+    zs, zt = features(*n, 2)
     sampler = orda.Ordered(orda.MMD("linear"))
-    with pytest.warns(StratumWarning, match="20") as caught:
+    with pytest.warns(StratumWarning) as caught:
         plan = orda.plan(zs, zt, sampler=sampler, batch_size=8, horizon=20)
-    assert len(caught) <= 2  # one a domain
-    assert plan.diagnostics["strata"]["source"]["min_size"] == 7
-    assert plan.diagnostics["strata"]["source"]["smallest"] >= 7
+    (warning,) = caught
+    lowered = [min(20, size // 8) for size in n]
+    for part in ("batch_size=8, min_size=20", f"n={n[0]} in the source, {n[1]} in the target", "{} and {}", "smaller"):
+        assert part.format(*lowered) in str(warning.message)
+    orda.plan(zs, zt, sampler=sampler, batch_size=8, horizon=20, seed=1, previous=plan)  # warnings are errors here
+    for domain, size in zip(("source", "target"), lowered, strict=True):
+        assert plan.diagnostics["strata"][domain]["min_size"] == size
+        assert plan.diagnostics["strata"][domain]["smallest"] >= size
 
 
 def test_kernels_that_see_nothing_are_named_once() -> None:

@@ -27,6 +27,7 @@ from orda.threads import TILE, in_pieces
 
 PAPER_GAMMAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 BLOCK_BYTES = 256 * 2**20  # the largest temporary that a blocked loop makes
+POWERS = 2  # tenth powers in a row: two exponentials serve the paper's five γ, to 1e-5 in float32
 BLIND = 1e-3  # D13: below it, or above 1 − it, a mean off-diagonal kernel value says that the kernel sees nothing
 
 
@@ -99,7 +100,10 @@ class RBFMixture(Kernel):
             if self.gammas != "median":
                 raise UnknownName("gammas", self.gammas, ["median"])
             return
-        gammas = tuple(float(gamma) for gamma in self.gammas)
+        try:
+            gammas = tuple(float(gamma) for gamma in self.gammas)
+        except (TypeError, ValueError):
+            gammas = ()
         if not gammas or not all(0 < gamma < float("inf") for gamma in gammas):
             raise SettingError(
                 "gammas must be one or more positive numbers",
@@ -118,26 +122,30 @@ class RBFMixture(Kernel):
     def resolved(self, x: Tensor) -> RBFMixture:
         if not isinstance(self.gammas, str):
             return self
-        scale = median_squared_distance(x)
-        return replace(self, gammas=tuple(gamma / scale for gamma in PAPER_GAMMAS))
+        (scale,) = in_pieces(median_squared_distance, [x], x.device)
+        return replace(self, gammas=tuple(gamma / float(scale) for gamma in PAPER_GAMMAS))
 
     def of_distances(self, squared: Tensor, points: Tensor) -> Tensor:
-        """The mixture at the given squared distances; ``points`` give the scale where gammas is "median"."""
-        gammas = self.resolved(points.detach().flatten(0, -2)).gammas
-        assert not isinstance(gammas, str)
-        return _mixture(squared, tuple(sorted(gammas)))
+        """The mixture at the given squared distances; where gammas is "median", each set of ``points`` has its own."""
+        if isinstance(self.gammas, str):
+            scale = median_squared_distance(points).to(squared.dtype)
+            return _mixture(squared / scale[..., None, None], PAPER_GAMMAS)
+        return _mixture(squared, tuple(sorted(self.gammas)))
 
 
 def _mixture(squared: Tensor, gammas: tuple[float, ...]) -> Tensor:
-    """Σ_γ exp(−γ s): one exponential where each γ is ten times the last, as e^{−10a} = (e^{−a})^{10}."""
+    """Σ_γ exp(−γ s), with few exponentials where each γ is ten times the last, as e^{−10a} = (e^{−a})^{10}.
+
+    A tenth power makes a rounding error ten times larger, so that no more than ``POWERS`` are taken in a row.
+    """
     term = torch.exp(-gammas[0] * squared)
-    total = term.clone()
+    total, powers = term.clone(), 0
     for previous, gamma in pairwise(gammas):
-        if abs(gamma - 10 * previous) <= 1e-12 * gamma:
+        if powers < POWERS and abs(gamma - 10 * previous) <= 1e-12 * gamma:
             fifth = term.square().square() * term
-            term = fifth.square()
+            term, powers = fifth.square(), powers + 1
         else:
-            term = torch.exp(-gamma * squared)
+            term, powers = torch.exp(-gamma * squared), 0
         total = total + term
     return total
 
@@ -157,15 +165,19 @@ def squared_distances(x: Tensor, y: Tensor) -> Tensor:
     return squared.clamp_min(0)
 
 
-def median_squared_distance(x: Tensor, limit: int = 1000) -> float:
-    """The median of ‖x_i − x_j‖², i ≠ j, over at most ``limit`` evenly spaced points; 1 when it is zero."""
-    if len(x) < 2:
-        return 1.0
-    picks = torch.linspace(0, len(x) - 1, min(limit, len(x)), dtype=torch.float64, device=x.device).round().long()
-    points = x[picks].double()
-    rows, columns = torch.triu_indices(len(picks), len(picks), offset=1, device=x.device)
-    median = float(squared_distances(points, points)[rows, columns].median())
-    return median if median > 0 else 1.0
+def median_squared_distance(x: Tensor, limit: int = 1000) -> Tensor:
+    """The median of ‖x_i − x_j‖², i ≠ j, of the points x (..., n, d): (...) in float64, a constant to gradients.
+
+    Over at most ``limit`` evenly spaced points; of two in the middle the lower one; 1 where it would be zero.
+    """
+    if x.shape[-2] < 2:
+        return x.new_ones(x.shape[:-2], dtype=torch.float64)
+    count = min(limit, x.shape[-2])
+    picks = torch.linspace(0, x.shape[-2] - 1, count, dtype=torch.float64, device=x.device).round().long()
+    points = x.detach()[..., picks, :].double()
+    rows, columns = torch.triu_indices(count, count, offset=1, device=x.device)
+    median = squared_distances(points, points)[..., rows, columns].median(-1).values
+    return torch.where(median > 0, median, 1.0)
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
@@ -221,7 +233,8 @@ def mean_kernel(kernel: Kernel, x: Tensor, y: Tensor) -> float:
     """(1/nm) Σ_ij κ(x_i, y_j), tile by tile, summed in float64; of one set of points (``y is x``) in half the time."""
     x_explicit, y_explicit = kernel.explicit(x), kernel.explicit(y)
     if x_explicit is not None and y_explicit is not None:
-        return float(x_explicit.double().mean(0) @ y_explicit.double().mean(0))
+        x_mean, y_mean = in_pieces(mean, [x_explicit, y_explicit], x.device)
+        return float(x_mean @ y_mean)
     size = tile_size(x)
 
     def total(tile: tuple[slice, slice]) -> float:
@@ -238,6 +251,11 @@ def mean_kernel(kernel: Kernel, x: Tensor, y: Tensor) -> float:
     return sum(in_pieces(total, tiles, x.device)) / (len(x) * len(y))
 
 
+def mean(x: Tensor) -> Tensor:
+    """The mean of the points x (n, d), in float64."""
+    return x.mean(0, dtype=torch.float64)
+
+
 def warn_if_blind(kernel: Kernel, x: Tensor, y: Tensor, limit: int = 500) -> None:
     """D13: one warning when a fixed RBF mixture is nearly 0, or nearly its largest value, at all pairs of points."""
     if not isinstance(kernel, RBFMixture) or len(x) < 2 or len(y) < 1:
@@ -247,13 +265,13 @@ def warn_if_blind(kernel: Kernel, x: Tensor, y: Tensor, limit: int = 500) -> Non
     off = ~torch.eye(len(points), dtype=torch.bool, device=points.device)
     if float(distances[off].max()) == 0.0:
         return  # all points identical: there is nothing to see
-    mean = float(kernel.of_distances(distances, points)[off].double().mean() / kernel.diagonal(points[:1])[0])
-    if BLIND <= mean <= 1 - BLIND:
+    seen = float(kernel.of_distances(distances, points)[off].double().mean() / kernel.diagonal(points[:1])[0])
+    if BLIND <= seen <= 1 - BLIND:
         return
     warnings.warn(
-        f"the kernel hardly sees the data: its mean off-diagonal value over its largest is {mean:.2e} "
+        f"the kernel hardly sees the data: its mean off-diagonal value over its largest is {seen:.2e} "
         f"(want {BLIND:g} to {1 - BLIND:g}; gammas {kernel.gammas}, median squared distance "
-        f"{median_squared_distance(points):.3g}). The estimate is then nearly constant and its gradient noise. "
+        f"{float(median_squared_distance(points)):.3g}). The estimate is then nearly constant and its gradient noise. "
         'Use RBFMixture(gammas="median"), or gammas near one over the median squared distance.',
         KernelWarning,
         stacklevel=3,

@@ -55,7 +55,7 @@ def test_median_gammas_are_fixed_by_the_features_of_a_plan_and_again_by_those_of
     for scale in (1.0, 30.0):
         features = Features(*(scale * torch.randn(n, 4, generator=generator, dtype=torch.float64) for n in SIZES))
         algorithm.resolve(SIZES, features)
-        median = median_squared_distance(torch.cat([features.source, features.target]))
+        median = float(median_squared_distance(torch.cat([features.source, features.target])))
         assert algorithm.discrepancy is not None
         assert algorithm.discrepancy.settings()["gammas"] == pytest.approx([gamma / median for gamma in PAPER_GAMMAS])
 

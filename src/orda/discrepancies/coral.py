@@ -24,8 +24,9 @@ from torch import Tensor
 
 from orda.discrepancies.base import Discrepancy, Embedding, check_estimator, equal_weights
 from orda.errors import UnknownName
-from orda.kernels import SquaredInner
+from orda.kernels import SquaredInner, block_rows, mean, slices
 from orda.records import Features
+from orda.threads import TILE, in_pieces
 
 SCALES = ("sum", "mean", "deep")
 
@@ -77,16 +78,22 @@ class CORAL(Discrepancy):
         return replace(self, population=(len(features.source), len(features.target)))
 
     def embedding(self, features: Features) -> Embedding:
-        source, target = features.source, features.target
-        return Embedding(SquaredInner(), source - source.mean(0), target - target.mean(0))
+        domains = features.source, features.target
+        source, target = in_pieces(lambda z: z - mean(z).to(z.dtype), domains, features.source.device)
+        return Embedding(SquaredInner(), source, target)
 
     def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
-        del within  # covariances are small and exact: nothing to reuse
-        c_s, c_t = self.corrections(features)
-        zs, zt = features.source.double(), features.target.double()
-        ws, wt = equal_weights(zs), equal_weights(zt)
-        difference = covariance(centred(zs, ws), c_s * ws) - covariance(centred(zt, wt), c_t * wt)
-        return self.factor(zs.shape[-1]) * float(difference.square().sum())
+        """Some columns of the covariances at a time: never all d × d of their entries."""
+        del within  # means of the kernel are products of the covariances, whose difference keeps its digits only here
+        domains, device, d = (features.source, features.target), features.source.device, features.source.shape[1]
+        a, b = in_pieces(lambda z: z.double() - mean(z), domains, device)
+        c_s, c_t = (c / len(z) for c, z in zip(self.corrections(features), domains, strict=True))
+
+        def squares(columns: slice) -> float:
+            difference = c_s * (a.mT @ a[:, columns]) - c_t * (b.mT @ b[:, columns])
+            return float(difference.square().sum())
+
+        return self.factor(d) * sum(in_pieces(squares, slices(d, min(TILE, block_rows(d, 8))), device))
 
     def settings(self) -> dict[str, Any]:
         return {"name": self.name, **asdict(self)}

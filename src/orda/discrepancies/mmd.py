@@ -17,8 +17,9 @@ from torch import Tensor
 
 from orda.discrepancies.base import Discrepancy, Embedding, check_estimator, equal_weights
 from orda.errors import SettingError, UnknownName
-from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner, mean_kernel
+from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner, mean, mean_kernel
 from orda.records import Features
+from orda.threads import in_pieces
 
 KERNELS: dict[str, type[Kernel]] = {"linear": Linear, "rbf-mixture": RBFMixture, "squared-inner": SquaredInner}
 
@@ -28,7 +29,7 @@ class MMD(Discrepancy):
     """Squared MMD with a linear kernel, an RBF mixture (default: the paper's five γ), or any ``Kernel``.
 
     ``gammas`` belongs to the RBF mixture: numbers, or ``"median"`` to divide the paper's five by the median squared
-    distance of the data (of the minibatch, until ``resolved`` fixes it).
+    distance of the data (of each minibatch by itself, until ``resolved`` fixes it).
     """
 
     kernel: Kernel | str = "rbf-mixture"
@@ -53,8 +54,7 @@ class MMD(Discrepancy):
         z, signed = torch.cat([zs, zt], -2), torch.cat([ws, -wt], -1)
         if self._kernel.explicit(z) is z:  # linear: the distance between the two means itself
             return (signed[..., None, :] @ z).squeeze(-2).square().sum(-1)
-        kernel = self._kernel.resolved(z.detach().flatten(0, -2))
-        gram = kernel.gram(z, z)
+        gram = self._kernel.gram(z, z)
         return (signed[..., None, :] @ gram @ signed[..., :, None]).squeeze(-1).squeeze(-1)
 
     def resolved(self, features: Features) -> MMD:
@@ -66,13 +66,14 @@ class MMD(Discrepancy):
         kernel = self.resolved(features)._kernel
         if not isinstance(kernel, (Linear, RBFMixture)):
             return Embedding(kernel, features.source, features.target)
-        centre = (features.source.mean(0) + features.target.mean(0)) / 2  # D̂ is the same anywhere; digits are not
+        means = in_pieces(mean, [features.source, features.target], features.source.device)
+        centre = torch.stack(list(means)).mean(0).to(features.source.dtype)  # D̂ is the same anywhere; digits are not
         return Embedding(kernel, features.source - centre, features.target - centre)
 
     def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
         if isinstance(self._kernel, Linear):
-            difference = features.source.double().mean(0) - features.target.double().mean(0)
-            return float(difference.square().sum())
+            source_mean, target_mean = in_pieces(mean, [features.source, features.target], features.source.device)
+            return float((source_mean - target_mean).square().sum())
         kernel, source, target = self._kernel_and_points(features)
         ss, tt = within or (mean_kernel(kernel, source, source), mean_kernel(kernel, target, target))
         return ss + tt - 2 * mean_kernel(kernel, source, target)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 
 from orda.discrepancies import MMD, Discrepancy, Embedding
-from orda.errors import SettingError
+from orda.errors import SettingError, StratumWarning
 from orda.kernels import warn_if_blind
 from orda.records import DomainPlan, Features, IntArray, Plan, Pool, Strata
 from orda.samplers.base import Sampler
@@ -65,27 +66,35 @@ def stratify_both(
     embedding: Embedding, k: int, min_size: int, rng: np.random.Generator, previous: Plan | None
 ) -> tuple[Stratification, Stratification]:
     """Strata of both domains, in one working memory, starting from the last plan's where there is one."""
-    workspace = Workspace()
-    streams = children(rng, 2)
-    return (
+    workspace, points = Workspace(), (embedding.source, embedding.target)
+    if previous is None:  # said once, not with every plan
+        warn_if_lowered(len(embedding.source), len(embedding.target), k, min_size)
+    before = (previous.source, previous.target) if previous else (None, None)
+    source, target = (
         stratify(
-            embedding.source,
+            z,
             embedding.kernel,
             k,
-            min_size=min_size,
-            rng=streams[0],
-            start=start_labels(previous.source if previous else None, len(embedding.source), k),
+            min_size=min(min_size, len(z) // k),
+            rng=stream,
+            start=start_labels(last, len(z), k),
             workspace=workspace,
-        ),
-        stratify(
-            embedding.target,
-            embedding.kernel,
-            k,
-            min_size=min_size,
-            rng=streams[1],
-            start=start_labels(previous.target if previous else None, len(embedding.target), k),
-            workspace=workspace,
-        ),
+        )
+        for z, stream, last in zip(points, children(rng, 2), before, strict=True)
+    )
+    return source, target
+
+
+def warn_if_lowered(n_s: int, n_t: int, k: int, min_size: int) -> None:
+    """One warning where n examples of a domain cannot fill k strata of ``min_size``."""
+    if k * min_size <= min(n_s, n_t):
+        return
+    warnings.warn(
+        f"strata of at least min_size examples need n ≥ batch_size·min_size; got batch_size={k}, min_size={min_size} "
+        f"and n={n_s} in the source, {n_t} in the target. The least size is lowered to "
+        f"{min(min_size, n_s // k)} and {min(min_size, n_t // k)}. A smaller batch_size or horizon avoids it",
+        StratumWarning,
+        stacklevel=4,
     )
 
 
