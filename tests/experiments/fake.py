@@ -11,10 +11,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from orda.errors import Diverged
+from orda.experiments.engine import Engine, Summary, run_sweep, survey
+from orda.experiments.jobs import Job
+from orda.experiments.store import Store
 from orda.seeds import generator
 from orda.training import RunPaths, RunResult, TrainConfig
 
@@ -48,6 +52,19 @@ def train(config: TrainConfig, folder: Path) -> RunResult:
     if behaviour == "diverge":
         raise Diverged(result.message or "")
     return result
+
+
+def sweep(
+    jobs: Sequence[Job],
+    store: Store,
+    engine: Engine,
+    *,
+    limit: int | None = None,
+    retry_failed: bool = False,
+    **how: Any,
+) -> Summary:
+    """Survey and sweep."""
+    return run_sweep(survey(jobs, store, limit=limit, retry_failed=retry_failed), store, engine, **how)
 
 
 def take_steps(paths: RunPaths, seconds: float) -> None:

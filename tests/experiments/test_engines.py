@@ -14,7 +14,7 @@ import pytest
 from experiments import fake
 from experiments.test_claims import until
 
-from orda.experiments.engine import Ended, Engine, Inline, LocalProcesses, Summary, run_sweep
+from orda.experiments.engine import Ended, Engine, Inline, LocalProcesses, Summary
 from orda.experiments.jobs import Job
 from orda.experiments.store import State, Store
 from orda.experiments.store.claims import claim_path, holder_of
@@ -42,7 +42,7 @@ def test_processes_do_what_this_process_does(store: Store, jobs: list[Job], engi
     """The same folders with the same results; the run of a worker that was killed is tried again."""
     fake.behave(store.root, coral="die once")
     chosen = [jobs[0], jobs[2]]
-    assert run_sweep(chosen, store, engine).complete
+    assert fake.sweep(chosen, store, engine).complete
     assert [begun(store, job) for job in chosen] == [1, 2]
     same_as_inline(store, chosen, tmp_path)
 
@@ -50,7 +50,7 @@ def test_processes_do_what_this_process_does(store: Store, jobs: list[Job], engi
 @pytest.mark.slow
 def test_processes_with_all_kinds_of_runs(store: Store, jobs: list[Job], engine: Engine, tmp_path: Path) -> None:
     fake.behave(store.root, erm="fail", coral="die once")
-    all_kinds(run_sweep(jobs, store, engine), store, jobs, tmp_path)
+    all_kinds(fake.sweep(jobs, store, engine), store, jobs, tmp_path)
 
 
 def all_kinds(summary: Summary, store: Store, jobs: list[Job], tmp_path: Path) -> None:
@@ -64,14 +64,14 @@ def all_kinds(summary: Summary, store: Store, jobs: list[Job], tmp_path: Path) -
 def same_as_inline(store: Store, jobs: list[Job], tmp_path: Path, **behaviour: str) -> None:
     here = Store(tmp_path / "here")
     fake.behave(here.root, **behaviour)
-    run_sweep(jobs, here, Inline(here, fake.train))
+    fake.sweep(jobs, here, Inline(here, fake.train))
     assert [store.read(job.digest) for job in jobs] == [here.read(job.digest) for job in jobs]
 
 
 @pytest.mark.slow
 def test_a_run_whose_process_always_dies_fails_with_the_signal(store: Store, jobs: list[Job], engine: Engine) -> None:
     fake.behave(store.root, erm="die")
-    summary = run_sweep(jobs[:1], store, engine, retries=1)
+    summary = fake.sweep(jobs[:1], store, engine, retries=1)
     assert [message for _, message in summary.failed] == ["the process was killed by SIGKILL: out of memory?, 2 times"]
     assert store.state(jobs[0].digest) is State.FAILED
 
@@ -82,14 +82,14 @@ def test_stopping_leaves_checkpoints_and_nothing_is_repeated(store: Store, jobs:
     job = jobs[0]
 
     def interrupt(summary: Summary, ended: Ended | None) -> None:
-        if len(steps_of(store, job)) > 2:
+        if len(steps_of(store, job)) > 2 and not summary.stopped:
             raise KeyboardInterrupt
 
-    summary = run_sweep([job], store, engine, tell=interrupt, poll=0.02)
+    summary = fake.sweep([job], store, engine, tell=interrupt, poll=0.02)
     assert summary.stopped == "interrupted"
     assert store.state(job.digest) is State.QUEUED
     fake.behave(store.root)
-    assert run_sweep([job], store, Inline(store, fake.train)).complete
+    assert fake.sweep([job], store, Inline(store, fake.train)).complete
     assert steps_of(store, job) == list(range(fake.STEPS))
 
 
@@ -110,14 +110,14 @@ class _Idle:
 SWEEP = """
 import sys, pickle
 sys.path[:0] = {path!r}
-from orda.experiments.engine import LocalProcesses, run_sweep
+from orda.experiments.engine import LocalProcesses
 from orda.experiments.store import Store
 from experiments import fake
 if __name__ == "__main__":
     jobs = pickle.load(open({jobs!r}, "rb"))
     store = Store({root!r}, beat=0.05)
     with LocalProcesses(store, fake.train, jobs=2, threads=1) as engine:
-        summary = run_sweep(jobs, store, engine, poll=0.05)
+        summary = fake.sweep(jobs, store, engine, poll=0.05)
     print(len(summary.done), len(summary.failed), summary.complete)
 """
 
@@ -203,7 +203,7 @@ def test_ray_does_what_this_process_does(ray: object, store: Store, jobs: list[J
     fake.behave(store.root, erm="fail", coral="die once")
     with RayTasks(store, fake.train, cpus=0.5) as engine:
         assert engine.slots >= 4
-        summary = run_sweep(jobs, store, engine)
+        summary = fake.sweep(jobs, store, engine)
     all_kinds(summary, store, jobs, tmp_path)
 
 
@@ -216,16 +216,16 @@ def test_ray_stops_in_order(ray: object, store: Store, jobs: list[Job]) -> None:
     job = jobs[0]
 
     def interrupt(summary: Summary, ended: Ended | None) -> None:
-        if len(steps_of(store, job)) > 2:
+        if len(steps_of(store, job)) > 2 and not summary.stopped:
             raise KeyboardInterrupt
 
     with RayTasks(store, fake.train) as engine:
-        summary = run_sweep([job], store, engine, tell=interrupt, poll=0.05)
+        summary = fake.sweep([job], store, engine, tell=interrupt, poll=0.05)
     assert summary.stopped == "interrupted"
     time.sleep(0.2)
     assert store.state(job.digest) is State.QUEUED
     fake.behave(store.root)
-    assert run_sweep([job], store, Inline(store, fake.train)).complete
+    assert fake.sweep([job], store, Inline(store, fake.train)).complete
     assert steps_of(store, job) == list(range(fake.STEPS))
 
 
@@ -237,9 +237,15 @@ def test_what_fits_on_a_cluster(cpus: float, gpus: float, wanted: int) -> None:
     assert capacity({"CPU": 8.0, "GPU": 2.0}, cpus, gpus) == wanted
 
 
-def test_a_request_that_no_cluster_meets_is_refused() -> None:
-    from orda.errors import SettingError
+NODES = [{"CPU": 2.0}, {"CPU": 16.0, "GPU": 1.0}]
+
+
+def test_a_request_that_no_node_meets_is_refused_or_waited_for() -> None:
+    from orda.errors import OrdaWarning, SettingError
     from orda.experiments.engine.cluster import check_request
 
-    with pytest.raises(SettingError, match="1 GPUs of 0"):
-        check_request({"CPU": 2.0}, 1, 1)
+    check_request(NODES, 16, 0.5, may_grow=False)
+    with pytest.raises(SettingError, match="8 CPUs and 2 GPUs asked for of nodes with 2 CPUs and 0 GPUs or 16 CPUs"):
+        check_request(NODES, 8, 2, may_grow=False)
+    with pytest.warns(OrdaWarning, match="no node of the cluster can take a run yet"):
+        check_request(NODES, 8, 2, may_grow=True)

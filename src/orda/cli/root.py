@@ -15,6 +15,7 @@ from orda.errors import OrdaError, UnknownName
 SUBCOMMANDS = {  # name -> module that holds it as `app`
     "train": "orda.cli.train",
     "predict": "orda.cli.predict",
+    "sweep": "orda.cli.sweep",
     "data": "orda.cli.data",
     "compare": "orda.cli.compare",
     "simulate": "orda.cli.simulate",

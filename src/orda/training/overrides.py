@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from orda.errors import ConfigError
@@ -16,7 +16,11 @@ def parse_settings(settings: Sequence[str], config: TrainConfig) -> dict[str, An
     >>> parse_settings(["scale=sum", "data.holdout=0.1"], TrainConfig())
     {'algorithm.settings.scale': 'sum', 'data.holdout': 0.1}
     """
-    known = list(schema.flat(config.resolved().to_dict()))
+    return parse_among(settings, list(schema.flat(config.resolved().to_dict())), "Keys: orda train --print-config")
+
+
+def parse_among(settings: Sequence[str], known: Collection[str], remedy: str) -> dict[str, Any]:
+    """The same with the dotted names that are ``known``."""
     found, faults = {}, []
     for setting in settings:
         key, sign, text = setting.partition("=")
@@ -31,5 +35,5 @@ def parse_settings(settings: Sequence[str], config: TrainConfig) -> dict[str, An
             short = {name.rpartition(".")[2] for name in known}
             faults.append(f"unknown key {key!r}{schema.did_you_mean(key, known if '.' in key else short)}")
     if faults:
-        raise ConfigError("settings cannot be used", "; ".join(faults), "Keys: orda train --print-config")
+        raise ConfigError("settings cannot be used", "; ".join(faults), remedy)
     return found

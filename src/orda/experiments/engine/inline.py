@@ -6,7 +6,7 @@ from collections import deque
 
 from orda.experiments.engine.base import Ended, Engine
 from orda.experiments.jobs import Job
-from orda.experiments.run import Train, execute, train_run
+from orda.experiments.run import End, Outcome, Train, execute, train_run
 from orda.experiments.store import Store
 
 
@@ -16,6 +16,7 @@ class Inline(Engine):
     def __init__(self, store: Store, train: Train = train_run) -> None:
         self.store, self.train = store, train
         self._line: deque[Job] = deque()
+        self._stopping = False
 
     @property
     def slots(self) -> int:
@@ -29,10 +30,10 @@ class Inline(Engine):
         if not self._line:
             return []
         job = self._line.popleft()
-        return [Ended(job, execute(job, self.store, self.train))]
+        return [Ended(job, Outcome(End.STOPPED) if self._stopping else execute(job, self.store, self.train))]
 
     def stop(self) -> None:
-        self._line.clear()
+        self._stopping = True
 
     def close(self) -> None:
         self._line.clear()

@@ -1,7 +1,8 @@
 """Processes on this machine, each doing one run after another; several may share a GPU.
 
 A worker ends with a run that failed (its CUDA context may be spoiled) and another takes its place. A worker whose sweep
-is gone writes its checkpoint and ends; killed, it leaves a claim that is seen to be of a dead process.
+is gone writes its checkpoint and ends; killed, it leaves a claim that is seen to be of a dead process. What workers
+print goes to ``log.txt`` of the run that they are at.
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
-import time
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from orda.experiments.engine.base import Ended, Engine
+from orda.experiments.engine.machine import threads_each
+from orda.experiments.engine.output import LOG
+from orda.experiments.engine.worker import work
 from orda.experiments.jobs import Job
-from orda.experiments.run import End, Outcome, Train, execute, train_run
+from orda.experiments.run import End, Outcome, Train, train_run
 from orda.experiments.store import Store
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-ORPHAN_CHECK = 1.0  # seconds between two looks at whether the sweep still lives
-ORPHAN_GRACE = 60.0  # seconds that an orphan has for its checkpoint
 
 
 @dataclass
@@ -33,12 +34,12 @@ class Worker:
 
     process: BaseProcess
     pipe: Connection
-    gpu: str | None
+    gpu: str  # for CUDA_VISIBLE_DEVICES
     job: Job | None = None
 
 
 class LocalProcesses(Engine):
-    """``jobs`` processes; with ``gpus``, they are dealt out over these."""
+    """``jobs`` processes of ``threads`` threads, dealt out over ``gpus``: with none, they see no GPU."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class LocalProcesses(Engine):
         threads: int | None = None,
     ) -> None:
         self.store, self.train, self.jobs, self.gpus = store, train, jobs, tuple(gpus)
-        self.threads = max(1, (os.cpu_count() or 1) // jobs) if threads is None else threads
+        self.threads = threads_each(jobs, threads)
         self._workers: list[Worker] = []
         self._stopping = False
 
@@ -59,9 +60,9 @@ class LocalProcesses(Engine):
         return self.jobs
 
     def submit(self, job: Job) -> None:
-        worker = next((worker for worker in self._workers if worker.job is None and worker.process.is_alive()), None)
-        if worker is None:
-            worker = self._start()
+        for worker in [worker for worker in self._workers if worker.job is None and not worker.process.is_alive()]:
+            self._retire(worker)
+        worker = next((worker for worker in self._workers if worker.job is None), None) or self._start()
         worker.job = job
         with suppress(OSError):  # it died meanwhile: wait() tells
             worker.pipe.send(job)
@@ -103,7 +104,8 @@ class LocalProcesses(Engine):
             if worker.process.is_alive():
                 worker.process.join(5)  # its pipe broke, so it is about to end
             end = End.STOPPED if self._stopping else End.LOST
-            outcome = Outcome(end, f"the process {_cause(worker.process.exitcode)}")
+            log = self.store.folder(job.digest) / LOG
+            outcome = Outcome(end, f"the process {_cause(worker.process.exitcode)}; its last words: {log}")
         worker.job = None
         if outcome.end in (End.LOST, End.FAILED, End.STOPPED):
             self._retire(worker)
@@ -117,23 +119,23 @@ class LocalProcesses(Engine):
     def _start(self) -> Worker:
         ours, theirs = multiprocessing.Pipe()
         gpu = self._least_used_gpu()
-        changes = dict.fromkeys(THREADS, str(self.threads)) | ({} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu})
+        changes = dict.fromkeys(THREADS, str(self.threads)) | {"CUDA_VISIBLE_DEVICES": gpu}
         process = multiprocessing.get_context("spawn").Process(
             target=work,
             args=(theirs, self.store, self.train, self.threads, os.getpid()),
             name="orda worker",
             daemon=False,  # it may need processes of its own
         )
-        with _environment(changes):
+        with _environment(changes), _deaf():
             process.start()
         theirs.close()
         worker = Worker(process, ours, gpu)
         self._workers.append(worker)
         return worker
 
-    def _least_used_gpu(self) -> str | None:
+    def _least_used_gpu(self) -> str:
         used = [worker.gpu for worker in self._workers]
-        return min(self.gpus, key=used.count) if self.gpus else None
+        return min(self.gpus, key=used.count) if self.gpus else ""
 
 
 def _bury(process: BaseProcess) -> None:
@@ -148,38 +150,8 @@ def _kill(process: BaseProcess) -> None:
     """End the process, and those that it has started, at once."""
     process.kill()
     if process.pid is not None:
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):
             os.killpg(process.pid, signal.SIGKILL)
-
-
-def work(pipe: Connection, store: Store, train: Train, threads: int, sweep: int) -> None:
-    """What a worker does: take a job, do it, say how it ended; until there are no more."""
-    os.setpgid(0, 0)  # Ctrl-C is for the sweep, which then asks us to stop
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # outside of training; inside, it has its own
-    threading.Thread(target=_end_with, args=(sweep,), daemon=True).start()
-    _use_threads(threads)
-    with suppress(EOFError, OSError, KeyboardInterrupt):
-        while True:
-            job: Job = pipe.recv()
-            outcome = execute(job, store, train, on_loss=lambda: os._exit(1))
-            pipe.send(outcome)
-            if outcome.end in (End.FAILED, End.STOPPED):
-                return
-
-
-def _use_threads(threads: int) -> None:
-    import torch
-
-    torch.set_num_threads(threads)
-
-
-def _end_with(parent: int) -> None:
-    """When the sweep is gone, stop as if asked to; and if that takes too long, at once."""
-    while os.getppid() == parent:
-        time.sleep(ORPHAN_CHECK)
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(ORPHAN_GRACE)
-    os._exit(1)
 
 
 def _cause(exitcode: int | None) -> str:
@@ -188,7 +160,20 @@ def _cause(exitcode: int | None) -> str:
     if exitcode >= 0:
         return f"ended with exit code {exitcode}"
     name = signal.Signals(-exitcode).name if -exitcode in list(signal.Signals) else f"signal {-exitcode}"
-    return f"was killed by {name}" + (": out of memory?" if name == "SIGKILL" else "")
+    return f"was killed by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that start inside do not hear Ctrl-C until they choose to; one that comes meanwhile is heard after."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

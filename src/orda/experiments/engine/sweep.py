@@ -9,103 +9,83 @@ todo ──submit──> engine ──Ended──> done
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
+from orda.errors import RunError
 from orda.experiments.engine.base import Ended, Engine
+from orda.experiments.engine.summary import Summary
 from orda.experiments.jobs import Job
-from orda.experiments.run import End, Outcome
+from orda.experiments.run import End, Outcome, is_full
 from orda.experiments.store import State, Store
+from orda.training.interrupts import Interrupts, Stop
 
 RETRIES = 2
 STOP_GRACE = 120.0  # seconds that running jobs have for their checkpoints
-
-
-@dataclass
-class Summary:
-    """How far the sweep is; in the end, how it ended. Every job is in exactly one of these."""
-
-    todo: deque[Job] = field(default_factory=deque)
-    running: dict[str, Job] = field(default_factory=dict)  # by digest
-    elsewhere: dict[str, Job] = field(default_factory=dict)  # with another sweep
-    before: int = 0  # done when this sweep began
-    done: list[tuple[Job, Outcome]] = field(default_factory=list)
-    failed: list[tuple[Job, str]] = field(default_factory=list)
-    set_aside: list[str] = field(default_factory=list)  # damaged results, and where they went
-    stopped: str | None = None  # why it ended early
-
-    @property
-    def total(self) -> int:
-        left = len(self.todo) + len(self.running) + len(self.elsewhere)
-        return self.before + len(self.done) + len(self.failed) + left
-
-    @property
-    def complete(self) -> bool:
-        """Whether every run is done."""
-        return self.before + len(self.done) == self.total
-
 
 Tell = Callable[[Summary, Ended | None], None]
 
 
 def run_sweep(
-    jobs: Iterable[Job],
+    summary: Summary,
     store: Store,
     engine: Engine,
     *,
     retries: int = RETRIES,
     max_failures: int | None = None,
-    limit: int | None = None,
     tell: Tell = lambda summary, ended: None,
     poll: float = 1.0,
 ) -> Summary:
-    """Do the jobs that are not done, the first ``limit`` of them; ``tell`` hears of every end and at least every
-    ``poll`` seconds. A ``KeyboardInterrupt`` stops it in order: the running jobs write their checkpoints."""
-    sweep = _Sweep(store, engine, retries, max_failures)
-    try:
-        sweep.survey(jobs, limit)
-        tell(sweep.summary, None)
-        while sweep.goes_on():
-            sweep.fill()
-            ended = sweep.engine.wait(poll) if sweep.summary.running else _rest(poll)
-            for one in ended:
-                sweep.note(one)
-                tell(sweep.summary, one)
-            if not ended:
-                tell(sweep.summary, None)
-            sweep.look_elsewhere(poll)
-    except KeyboardInterrupt:
-        sweep.summary.stopped = "interrupted"
-    if sweep.summary.running:
-        sweep.stop(tell)
-    return sweep.summary
+    """Do what the ``survey`` found to do; ``tell`` hears of every end, and at least every ``poll`` seconds.
 
-
-def _rest(seconds: float) -> list[Ended]:
-    time.sleep(seconds)
-    return []
+    A signal (Ctrl-C, SIGTERM) or a ``KeyboardInterrupt`` stops it in order: the running jobs write their checkpoints.
+    A second one leaves them to the engine's ``close``, which ends them at once.
+    """
+    sweep = _Sweep(summary, store, engine, retries, max_failures, tell)
+    with Interrupts() as signals:
+        hurry = False
+        try:
+            sweep.set_aside()
+            sweep.work(poll, signals)
+        except KeyboardInterrupt as error:
+            summary.stopped = "interrupted"
+            hurry = signals.signum is not None and not isinstance(error, Stop)
+        summary.signum = signals.signum
+        if summary.running and not hurry:
+            sweep.stop()
+    sweep.give_up()
+    return summary
 
 
 class _Sweep:
     """The bookkeeping of ``run_sweep``."""
 
-    def __init__(self, store: Store, engine: Engine, retries: int, max_failures: int | None) -> None:
-        self.store, self.engine, self.retries, self.max_failures = store, engine, retries, max_failures
-        self.summary = Summary()
+    def __init__(
+        self, summary: Summary, store: Store, engine: Engine, retries: int, max_failures: int | None, tell: Tell
+    ) -> None:
+        self.summary, self.store, self.engine = summary, store, engine
+        self.retries, self.max_failures, self.tell = retries, max_failures, tell
         self.attempts: dict[str, int] = {}
         self.looked = time.monotonic()
 
-    def survey(self, jobs: Iterable[Job], limit: int | None) -> None:
-        """Sort the jobs by what the disk says; set damaged results aside."""
-        for digest, job in {job.digest: job for job in jobs}.items():
-            entry = self.store.read(digest)
-            if entry.state is State.DONE:
-                self.summary.before += 1
-            elif limit is None or len(self.summary.todo) < limit:
-                if entry.state is State.DAMAGED:
-                    self.summary.set_aside.append(f"{entry.fault}; now {self.store.set_aside(digest).name}")
-                self.summary.todo.append(job)
+    def set_aside(self) -> None:
+        """Move damaged results out of the way of their runs."""
+        s = self.summary
+        s.set_aside += [f"{r.entry.fault}; now {self.store.set_aside(r.place.digest).name}" for r in s.damaged]
+
+    def work(self, poll: float, signals: Interrupts) -> None:
+        """Until nothing is left, or something stops it."""
+        s = self.summary
+        self.tell(s, None)
+        while self.goes_on():
+            signals.check()
+            self.fill()
+            ended = self.engine.wait(poll) if s.running else _rest(poll if s.elsewhere else 0)
+            for one in ended:
+                self.note(one)
+                self.tell(s, one)
+            if not ended:
+                self.tell(s, None)
+            self.look_elsewhere(poll)
 
     def goes_on(self) -> bool:
         s = self.summary
@@ -149,13 +129,19 @@ class _Sweep:
 
     def _try_again(self, job: Job, outcome: Outcome) -> None:
         self.attempts[job.digest] = self.attempts.get(job.digest, 0) + 1
-        if self.attempts[job.digest] <= self.retries:
+        times = self.attempts[job.digest]
+        if times <= self.retries:
             self.summary.todo.append(job)
             return
-        message = f"{outcome.message}, {self.attempts[job.digest]} times"
-        if self.store.state(job.digest) is not State.RUNNING:
-            self.store.fail(job.digest, message)
+        message = f"{outcome.message}, {times} times" if times > 1 else outcome.message
         self.summary.failed.append((job, message))
+        try:
+            if self.store.state(job.digest) is not State.RUNNING:
+                self.store.fail(job.digest, message)
+        except RunError as error:
+            if not is_full(error):
+                raise
+            self.summary.stopped = f"no room on the disk ({error})"
 
     def look_elsewhere(self, every: float) -> None:
         """What became of runs that another sweep has: done, failed, or free again."""
@@ -175,17 +161,25 @@ class _Sweep:
             else:
                 s.todo.append(job)
 
-    def stop(self, tell: Tell) -> None:
+    def stop(self) -> None:
         """Let the running jobs write their checkpoints; a second interrupt, or too long a wait, cuts it short."""
-        self.engine.stop()
-        until = time.monotonic() + STOP_GRACE
         try:
+            self.tell(self.summary, None)
+            self.engine.stop()
+            until = time.monotonic() + STOP_GRACE
             while self.summary.running and time.monotonic() < until:
                 for ended in self.engine.wait(1.0):
                     self.note(ended)
-                    tell(self.summary, ended)
+                    self.tell(self.summary, ended)
         except KeyboardInterrupt:
             pass
-        for job in self.summary.running.values():
-            self.summary.todo.appendleft(job)
+
+    def give_up(self) -> None:
+        """What still runs is the engine's to end, and a later sweep's to do."""
+        self.summary.todo.extendleft(self.summary.running.values())
         self.summary.running.clear()
+
+
+def _rest(seconds: float) -> list[Ended]:
+    time.sleep(seconds)
+    return []

@@ -3,6 +3,7 @@
 DIR/<digest>/                 one run (orda.training.paths), and besides:
     claim-1, claim-2, …       who did it or does it, one for every attempt (claims.py)
     failed-2.json             how attempt 2 ended, with its traceback
+    log.txt                   what its process printed, where it had one of its own
     result.json.damaged-1     a record that could not be used, set aside
 DIR/sweeps/<name>/            one sweep: protocol.yaml, and jobs.jsonl: which run is which cell of the table
 
@@ -141,12 +142,16 @@ class Store:
 
     def failure(self, digest: str) -> dict[str, Any]:
         """How the last attempt failed: "error", "traceback", "where"; empty if it did not."""
-        folder = self.folder(digest)
         try:
-            found = json.loads((folder / f"failed-{highest(os.listdir(folder))}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found = json.loads(self.failure_path(digest).read_text(encoding="utf-8"))
+            return {**found, "traceback": "\n".join(found["traceback"])}
+        except (OSError, ValueError, KeyError, TypeError):
             return {}
-        return found if isinstance(found, dict) else {}
+
+    def failure_path(self, digest: str) -> Path:
+        """Where it stands how the last attempt failed, if it did."""
+        folder = self.folder(digest)
+        return folder / f"failed-{highest(os.listdir(folder))}.json"
 
     def claim(self, digest: str, on_loss: Callable[[], None] | None = None) -> Claim | None:
         """The right to do the run, until it is released; ``None`` where another process has it."""
@@ -157,9 +162,10 @@ class Store:
 
     def fail(self, digest: str, error: str, traceback: str = "") -> None:
         """Record that the last attempt at the run failed."""
-        folder = self.folder(digest)
-        record = {"error": error, "traceback": traceback, "where": str(Process.this())}
-        write_whole(folder / f"failed-{highest(os.listdir(folder))}.json", json.dumps(record, indent=2) + "\n")
+        record = {"error": error, "where": str(Process.this()), "traceback": traceback.splitlines()}
+        with faults_named(f"the run's folder must be writable, {self.root}", "Choose another folder (--runs)"):
+            self.folder(digest).mkdir(parents=True, exist_ok=True)
+        write_whole(self.failure_path(digest), json.dumps(record, indent=2, ensure_ascii=False) + "\n")
 
     def set_aside(self, digest: str) -> Path:
         """Move a damaged result out of the way, so that the run ends again; where it went."""
