@@ -28,7 +28,7 @@ from collections.abc import Iterable
 
 
 class OrdaError(Exception):
-    """The root. ``OrdaError(rule, got, remedy)`` reads "rule; got …. Remedy."."""
+    """The root. ``OrdaError(rule, got, remedy)`` reads "rule; got …. Remedy"; a list in ``got`` ends its own lines."""
 
     def __init__(self, rule: str, got: object = None, remedy: str | None = None) -> None:
         super().__init__(rule, got, remedy)  # all three in args, so that the error survives pickling
@@ -36,7 +36,10 @@ class OrdaError(Exception):
 
     def __str__(self) -> str:
         text = self.rule if self.got is None else f"{self.rule}; got {self.got}"
-        return text if self.remedy is None else f"{text}. {self.remedy}"
+        if self.remedy is None:
+            return text
+        stop = "" if text.endswith("\n") else " " if text.endswith("?") else ". "
+        return text + stop + self.remedy
 
 
 class InputError(OrdaError, ValueError):

@@ -146,8 +146,8 @@ def test_another_algorithm_starts_from_its_own_defaults() -> None:
             "sampler.settings: unknown objective; got 'vector'",
         ),
         ({"sampler.settings.optimiser": "greedy"}, "sampler.settings need sampler.name"),
-        ({"data.name": "office-home"}, "data.sources must name what office-home is to learn from"),
-        ({"data.target": "handwritten"}, "data.target needs data.sources"),
+        ({"data.name": "office-home"}, "data.sources (--source) must name what office-home is to learn from"),
+        ({"data.target": "handwritten"}, "data.target (--target) needs data.sources (--source)"),
     ],
 )
 def test_what_cannot_be_is_said(values: dict[str, Any], message: str) -> None:

@@ -94,7 +94,8 @@ def check(
 def show(report: Report, verdict: str) -> None:
     """The domains and their sizes, and what there is to say of them."""
     console = Console()
-    table = Table(title=f"{report.name} {verdict}")
+    console.print(f"[b]{report.name}[/b] {verdict}", highlight=False)
+    table = Table()
     table.add_column("domain")
     table.add_column("images", justify="right")
     for domain, count in report.domains.items():

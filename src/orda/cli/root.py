@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from orda import __version__
-from orda.errors import OrdaError, UnknownName
+from orda.errors import OrdaError, OrdaWarning, UnknownName
 
 SUBCOMMANDS = {  # name -> module that holds it as `app`
     "train": "orda.cli.train",
@@ -66,9 +67,19 @@ def root(
 
 
 def main(args: list[str] | None = None) -> Any:
-    """The entry point: orda's own errors become one line and exit code 1."""
-    try:
-        return app(args=args)
-    except OrdaError as error:
-        typer.echo(f"orda: {error}", err=True)
-        sys.exit(1)
+    """The entry point: orda's own errors become one line and exit code 1, its warnings one line each."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, OrdaWarning):
+                typer.echo(f"orda: {message}", err=True)
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.showwarning = show
+        try:
+            return app(args=args)
+        except OrdaError as error:
+            typer.echo(f"orda: {error}", err=True)
+            sys.exit(1)

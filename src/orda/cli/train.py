@@ -65,6 +65,12 @@ def train(
     size: Annotated[
         int | None, typer.Option(help="Pixels of an image's side.  [dim]default: 224[/dim]", rich_help_panel=DATA)
     ] = None,
+    skip_damaged: Annotated[
+        bool,
+        typer.Option(
+            "--skip-damaged", help="Leave images out that cannot be read, and say how many.", rich_help_panel=DATA
+        ),
+    ] = False,
     algorithm: Annotated[
         str | None,
         typer.Option(
@@ -200,6 +206,7 @@ def train(
         "data.sources": source or None,
         "data.target": target,
         "data.size": size,
+        "data.skip_damaged": skip_damaged or None,
         "algorithm.name": algorithm,
         "algorithm.settings.penalty": penalty,
         "algorithm.settings.lr": lr,
@@ -267,6 +274,9 @@ def show(result: RunResult, folder: Path) -> None:
     )
     table.add_row("last", *accuracies(result.steps, result.final_source_validation, result.final_target_accuracy))
     console.print(table)
+    damaged = result.sizes.get("damaged", 0)
+    if damaged:
+        console.print(f"{damaged:,} damaged images were left out")
     total = result.seconds["total"]
     parts = sorted(((s, name) for name, s in result.seconds.items() if name != "total"), reverse=True)
     spent = ", ".join(f"{name} {seconds:.1f}" for seconds, name in parts if seconds > 0.005 * total)

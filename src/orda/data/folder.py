@@ -77,7 +77,7 @@ def list_domains(root: Path, folders: Mapping[str, Path], classes: Sequence[str]
         raise DataError(
             f"all domains must have the same classes; {len(wanted)} are asked for",
             "".join(faults) + "\n",
-            "Add the missing folders, or pass classes=[...] with those that all have",
+            "Add or rename folders; classes=[...], in Python, takes those that all have",
         )
     return [listing(name, root, folders[name], by_class, wanted) for name, by_class in found.items()]
 

@@ -103,15 +103,13 @@ def find_task(name: str, sources: Sequence[str], target: str | None = None, root
     """
     _check_name(name)
     if target is None:
-        known = {task.name: task for task in tasks(name, root)}
-        asked = "+".join(sources)
-        if asked not in known:
-            raise UnknownName(f"task of {name}", asked, known)
-        return known[asked]
+        return _named_task(name, sources, root)
     if not sources:
         raise SettingError("a task needs a source", "none", "Name one or more source domains")
     first, *others = (_domain_name(name, spelling, root) for spelling in (*sources, target))
     *rest, last = others
+    if last in (first, *rest):
+        raise SettingError("the target must not be a source", repr(last), "Name another target, or leave it out there")
     return Task(f"{'+'.join([first, *rest])}->{last}", (first, *rest), last)
 
 
@@ -158,6 +156,17 @@ def open_data(
     damaged = sum(len(listing.names) - len(opened[listing.name]) for listing in listings)
     domains_by_name = MappingProxyType(opened)
     return DataSet(name, domains_by_name, classes, KINDS[name].augmentation, "imagenet", size, "example", damaged)
+
+
+def _named_task(name: str, sources: Sequence[str], root: str | Path | None) -> Task:
+    known = {task.name: task for task in tasks(name, root)}
+    asked = "+".join(sources)
+    if asked in known:
+        return known[asked]
+    domains = {domain for task in known.values() for domain in (*task.sources, task.target)}
+    if domains.issuperset(sources):
+        raise SettingError("sources need a target", f"{asked} alone", "Name the domain to adapt to (--target)")
+    raise UnknownName(f"task of {name}", asked, known)
 
 
 def _domain_name(name: str, spelling: str, root: str | Path | None) -> str:

@@ -18,7 +18,7 @@ from orda.samplers import make_sampler
 from orda.training.checkpoint import data_sha256
 from orda.training.clock import Clock
 from orda.training.config import TrainConfig
-from orda.training.machine import pick_precision
+from orda.training.machine import pick_feature_batch, pick_precision
 
 RESIDENT_SHARE = 0.4  # of a GPU's free memory that images may take
 
@@ -163,7 +163,7 @@ def make_loader(config: TrainConfig, domains: SplitDomains, images: Images, algo
         transform=images,
         target_transform=images if config.data.augment_target else images.plain,
         device=images.device,
-        feature_batch=config.machine.feature_batch,
+        feature_batch=pick_feature_batch(config.machine.feature_batch, images.device),
     )
 
 

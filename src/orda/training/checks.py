@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from orda.algorithms import ALGORITHMS, make_settings
 from orda.data import AUGMENTATIONS
 from orda.data.registry import DATASETS
-from orda.errors import InputError
+from orda.errors import InputError, SettingError
 from orda.models import ARCHITECTURES
 from orda.samplers import SAMPLERS, make_sampler
 from orda.training import presets
@@ -65,7 +65,8 @@ def _algorithm(config: TrainConfig) -> list[str]:
     try:
         make_settings(config.algorithm.name, **config.algorithm.settings)
     except InputError as error:
-        return [f"algorithm.settings: {error}"]
+        ranges = type(error) is SettingError and error.got is not None  # its rule and its remedy are those of the whole
+        return [f"algorithm.settings: {error.got if ranges else error}"]
     return []
 
 
@@ -87,9 +88,9 @@ def _sampler(config: TrainConfig) -> list[str]:
 def _combinations(config: TrainConfig) -> list[str]:
     faults = []
     if config.data.name != "digits" and config.data.name in DATASETS and not config.data.sources:
-        faults.append(f"data.sources must name what {config.data.name} is to learn from")
+        faults.append(f"data.sources (--source) must name what {config.data.name} is to learn from")
     if config.data.target is not None and not config.data.sources:
-        faults.append("data.target needs data.sources")
+        faults.append("data.target (--target) needs data.sources (--source)")
     batch, smallest = config.batch_size, 1
     if config.algorithm.name in ALGORITHMS:
         smallest = ALGORITHMS[config.algorithm.name].smallest_batch

@@ -86,7 +86,7 @@ class MachineConfig:
     channels_last: bool | None = None  # None: on CUDA
     compile: bool = False  # the model, by torch.compile
     resident: bool | None = None  # images in the device's memory; None: on CUDA, where they fit
-    feature_batch: int = 512  # images at once in extraction and evaluation
+    feature_batch: int | None = None  # images at once in extraction and evaluation; None: 512 on CUDA, 64 elsewhere
     checkpoint_every: int | None = None  # steps; None: at every evaluation; 0: never
     keep: Literal["model", "all", "nothing"] = "model"  # of the checkpoint once the run is finished
     assess: bool = False  # D0, bias and variance of every plan, also where the sampler has no need of them

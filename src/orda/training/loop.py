@@ -49,7 +49,6 @@ def train(
             if checkpoint is not None and checkpoint["result"] is not None:  # only the last move was missing
                 write_whole(paths.result, checkpoint["result"].encode())
                 return RunResult.load(paths.result)
-        write_whole(paths.config, config.to_yaml().encode())
         return _train(config, paths, checkpoint, progress)
 
 
@@ -58,6 +57,7 @@ def _train(config: TrainConfig, paths: RunPaths, checkpoint: Checkpoint | None, 
     clock = Clock(device, checkpoint["training"]["seconds"] if checkpoint else None)
     with deterministic(config.machine.deterministic, device), make_display(progress) as display:
         parts = assemble(config, device, clock, progress)
+        write_whole(paths.config, config.to_yaml().encode())  # from here on the folder is this run's
         with Interrupts() as interrupts:
             run = Run(parts, paths, clock, display, interrupts)
             if checkpoint is not None:

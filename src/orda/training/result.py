@@ -29,7 +29,7 @@ class RunResult:
     final_target_accuracy: float | None
     seconds: Mapping[str, float]  # decode, extract, stratify, order, plan, load, step, evaluate, checkpoint, …, total
     plans: Mapping[str, Any]  # count, and means over the plans: objective before and after, bias, variance, …
-    sizes: Mapping[str, Any]  # examples: train, validation (by source), adapt, evaluate; classes, features
+    sizes: Mapping[str, Any]  # examples: train, validation (by source), adapt, evaluate, damaged; classes, features
     weights_sha256: str | None  # of the weights after the last step: equal where two runs ended bit for bit alike
     environment: Mapping[str, Any]  # device, precision, threads, versions
     message: str | None = None  # why it diverged

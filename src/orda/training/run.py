@@ -250,7 +250,7 @@ class Run:
                 parts.domains.evaluate,
                 parts.images,
                 step=self.step,
-                batch=parts.config.machine.feature_batch,
+                batch=parts.loader.feature_batch,
             )
         selected = self.last.beats(self.best, parts.config.select or "first")
         if selected:
@@ -294,6 +294,7 @@ class Run:
             "validation": {part.name: len(part) for part in d.validation},
             "adapt": len(d.adapt),
             "evaluate": len(d.evaluate),
+            "damaged": data.damaged,
             "classes": len(data.classes),
             "image_size": data.image_size,
             "features": self.parts.algorithm.model.feature_size,
