@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from orda.experiments.jobs import Place, sweep_digest
@@ -53,13 +54,18 @@ def places(protocol: Protocol) -> list[Place]:
     ]
 
 
+@cache
+def usual() -> Protocol:
+    return Protocol.from_dict(PROTOCOL)
+
+
 def entry(found: Score | State) -> Entry:
     return Entry(State.DONE, found) if isinstance(found, Score) else Entry(found)
 
 
 def results(scored: Scored, values: dict[str, Any] | None = None, only: Iterable[Place] | None = None) -> Results:
     """The results of a protocol, in which ``scored`` says what became of every run."""
-    protocol = Protocol.from_dict(PROTOCOL if values is None else values)
+    protocol = usual() if values is None else Protocol.from_dict(values)
     all_of_them = places(protocol)
     wanted = all_of_them if only is None else only
     records = tuple(Record(place, entry(scored(place))) for place in wanted)

@@ -18,6 +18,7 @@ SUBCOMMANDS = {  # name -> module that holds it as `app`
     "predict": "orda.cli.predict",
     "sweep": "orda.cli.sweep",
     "data": "orda.cli.data",
+    "tables": "orda.cli.tables",
     "compare": "orda.cli.compare",
     "simulate": "orda.cli.simulate",
 }

@@ -18,7 +18,8 @@ from orda.errors import UnknownName
 from orda.experiments.protocol import Row
 from orda.experiments.select import Selection, select
 from orda.experiments.tables.accuracy import Accuracies, accuracies, repeat_means
-from orda.experiments.tables.model import Comparison
+from orda.experiments.tables.model import Comparison, Comparisons
+from orda.experiments.tables.notes import comparison_notes
 from orda.experiments.tables.results import Results
 from orda.experiments.tables.statistics import mean_and_error, sign_test, t_interval
 
@@ -34,6 +35,18 @@ def compare(
     pairs = list(_chosen(results, against) if against else _default(results))
     values = accuracies(select(results.records, selection), selection, unfinished)
     return [_compare(row, other, results, values) for row, other in pairs]
+
+
+def comparison_table(
+    results: Results,
+    against: Sequence[str] = (),
+    selection: Selection = Selection.SOURCE_VALIDATION,
+    unfinished: bool = False,
+) -> Comparisons:
+    """The comparisons with what a reader must know to read them."""
+    items = compare(results, against, selection, unfinished)
+    title = f"Paired differences in accuracy, protocol {results.protocol.name}"
+    return Comparisons(title, tuple(items), comparison_notes(results, selection, len(items)), results.protocol.name)
 
 
 def _chosen(results: Results, against: Sequence[str]) -> Iterator[tuple[Row, Row]]:

@@ -94,3 +94,13 @@ class Comparison:
     @property
     def pairs(self) -> int:
         return self.wins + self.ties + self.losses
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """The comparisons within a sweep."""
+
+    title: str
+    items: tuple[Comparison, ...]
+    notes: tuple[str, ...]
+    protocol: str

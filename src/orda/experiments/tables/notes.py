@@ -29,7 +29,6 @@ def accuracy_notes(
         f"({ERROR})."
         + (" Average: each repeat's mean over the columns; its error is over these." if len(results.tasks) > 1 else ""),
         f"Selection: of the {_n(draws, 'draw')} of a row, task and repeat, {RULES[selection]}.",
-        "Bold: the best of its group in the column, where all its means are over the same repeats.",
     ]
     if any(not choice.through for choice in choices.values()):
         notes.append(_incomplete(unfinished, "draws"))
@@ -52,7 +51,7 @@ def time_notes(sweeps: Sequence[Results], by: str, unfinished: bool) -> tuple[st
         notes.append(_incomplete(unfinished, "runs"))
     scores = (record.entry.score for results in sweeps for record in results.records)
     if any(score is not None and score.diverged for score in scores):
-        notes.append("Diverged runs ended early and are left out.")
+        notes.append(f"{DIVERGED} Without diverged runs, which ended early.")
     return (*notes, *(_made_of(results) for results in sweeps))
 
 
@@ -70,8 +69,8 @@ def comparison_notes(results: Results, selection: Selection, comparisons: int) -
 
 def _incomplete(unfinished: bool, of: str) -> str:
     if unfinished:
-        return f"[3 of 5]: the mean is of 3 of 5 repeats. Also counted are repeats of which {of} are missing."
-    return f"[3 of 5]: the mean is of the 3 repeats of 5 whose {of} are all done; the others are missing."
+        return f"[n of N]: the mean is of n repeats of N, also of such as miss some of their {of}."
+    return f"[n of N]: the mean is of the n repeats whose {of} are all done; the others are missing."
 
 
 def _own(results: Results) -> list[str]:
