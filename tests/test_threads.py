@@ -29,6 +29,18 @@ def test_inside_a_piece_torch_has_one_thread_and_no_gradients_and_outside_what_i
     assert later == [3]
 
 
+def test_a_worker_that_starts_without_work_has_one_thread_all_the_same() -> None:
+    torch.set_num_threads(7)  # a number of workers that no other test has
+    meeting = threading.Barrier(7, timeout=60)
+    list(in_pieces(lambda _: meeting.wait(), range(7)))  # all have started, and none has asked torch for anything
+
+    def threads(_: int) -> int:
+        meeting.wait()
+        return torch.get_num_threads()
+
+    assert set(in_pieces(threads, range(7))) == {1}
+
+
 def test_pieces_inside_pieces() -> None:
     torch.set_num_threads(2)
     assert list(in_pieces(lambda i: sum(in_pieces(lambda j: i * j, range(5))), range(4))) == [0, 10, 20, 30]

@@ -47,4 +47,10 @@ def in_pieces(
 def _workers(count: int, process: int) -> ThreadPoolExecutor:
     """``count`` threads, in each of which torch has one; kept, but never across a fork."""
     del process
-    return ThreadPoolExecutor(count, "orda", torch.set_num_threads, (1,))
+    return ThreadPoolExecutor(count, "orda", _one_thread)
+
+
+def _one_thread() -> None:
+    """torch gives a thread the number of all threads when it is first asked for it there: ask, then set."""
+    torch.get_num_threads()
+    torch.set_num_threads(1)

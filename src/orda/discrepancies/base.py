@@ -95,12 +95,18 @@ def check_pair(zs: Tensor, zt: Tensor) -> None:
             f"{tuple(zs.shape)} and {tuple(zt.shape)}",
             "Take both from the same featuriser",
         )
+    if zs.device != zt.device:
+        raise FeatureError(
+            "source and target must be on one device", f"{zs.device} and {zt.device}", "Move one of them"
+        )
 
 
 def check_weights(domain: str, z: Tensor, w: Tensor | None) -> Tensor | None:
     """Weights (..., b) of z's dtype, rows summing to 1. Values are looked at on the CPU only: no GPU is waited for."""
     if w is None:
         return None
+    if not isinstance(w, Tensor):
+        raise SettingError(f"{domain} weights must be a torch tensor", type(w).__name__, "Use torch.as_tensor first")
     if w.shape != z.shape[:-1]:
         raise SettingError(f"{domain} weights must be {tuple(z.shape[:-1])}", tuple(w.shape), "One weight per example")
     w = w.to(device=z.device, dtype=z.dtype)
