@@ -47,6 +47,16 @@ def test_pieces_inside_pieces() -> None:
     assert torch.get_num_threads() == 2
 
 
+def test_pieces_inside_pieces_do_not_wait_for_each_other_whatever_torch_says() -> None:
+    torch.set_num_threads(2)
+
+    def inner(i: int) -> int:
+        torch.set_num_threads(2)  # as a library might
+        return sum(in_pieces(lambda j: i * j, range(5)))
+
+    assert list(in_pieces(inner, range(4))) == [0, 10, 20, 30]
+
+
 def test_an_exception_comes_out_and_leaves_the_threads_as_they_were() -> None:
     torch.set_num_threads(2)
     with pytest.raises(ZeroDivisionError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -26,7 +27,8 @@ def in_pieces(
 ) -> Iterator[Result]:
     """``function(piece)`` for every piece, in their order, without gradients.
 
-    On the CPU (and for ``device=None``) by as many workers as torch has threads; for a GPU one after another.
+    On the CPU (and for ``device=None``) by as many workers as torch has threads; for a GPU, and for pieces of a piece,
+    one after another.
     """
 
     def one(piece: Piece) -> Result:
@@ -34,7 +36,7 @@ def in_pieces(
             return function(piece)
 
     threads = torch.get_num_threads()
-    if threads == 1 or (device is not None and device.type != "cpu"):
+    if threads == 1 or hasattr(_worker, "at_work") or (device is not None and device.type != "cpu"):
         yield from map(one, pieces)
         return
     try:
@@ -47,10 +49,14 @@ def in_pieces(
 def _workers(count: int, process: int) -> ThreadPoolExecutor:
     """``count`` threads, in each of which torch has one; kept, but never across a fork."""
     del process
-    return ThreadPoolExecutor(count, "orda", _one_thread)
+    return ThreadPoolExecutor(count, "orda", _begin)
 
 
-def _one_thread() -> None:
-    """torch gives a thread the number of all threads when it is first asked for it there: ask, then set."""
+_worker = threading.local()
+
+
+def _begin() -> None:
+    """What a worker does first. torch gives a thread its number of threads when first asked for it: ask, then set."""
+    _worker.at_work = True  # one that waited for its own pool might wait forever
     torch.get_num_threads()
     torch.set_num_threads(1)
