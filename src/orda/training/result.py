@@ -38,13 +38,18 @@ class RunResult:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
+    def from_json(cls, text: str | bytes) -> RunResult:
+        """The inverse of ``to_json``; an error of Python's own where the text is not one of those."""
+        values = json.loads(text)
+        if values.pop("format") != FORMAT:
+            raise ValueError("another format")
+        return cls(**{field.name: values.pop(field.name) for field in fields(cls)}, **values)
+
+    @classmethod
     def load(cls, path: Path) -> RunResult:
         """From ``result.json``."""
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if values.pop("format") != FORMAT:
-                raise ValueError("another format")
-            return cls(**{field.name: values.pop(field.name) for field in fields(cls)}, **values)
+            return cls.from_json(path.read_bytes())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(
                 f"a result must be readable, {path}",

@@ -20,6 +20,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -35,6 +36,8 @@ from orda.training.paths import Lines, faults_named
 
 DIGEST = re.compile(r"[0-9a-f]{12}")
 RESULT = RunPaths(Path()).result.name
+READERS = 16  # threads that read results, each so many after another
+TOGETHER = 256
 
 
 class State(StrEnum):
@@ -128,17 +131,30 @@ class Store:
 
     def read(self, digest: str) -> Entry:
         """The run's state, its score if it is done, its fault if it has one; "damaged" if its result cannot be used."""
-        path = RunPaths(self.folder(digest)).result
+        return self._entry(digest, self._result(digest))
+
+    def _result(self, digest: str) -> bytes | OSError:
+        """What is in the run's result.json, or why that cannot be read."""
         try:
-            result = RunResult.load(path)
+            with open(f"{self.root}/{digest}/{RESULT}", "rb", buffering=0) as file:
+                return file.read()
+        except OSError as error:
+            return error
+
+    def _entry(self, digest: str, content: bytes | OSError) -> Entry:
+        if isinstance(content, FileNotFoundError | NotADirectoryError):
+            state = self.state(digest)
+            return Entry(state, fault=self.failure(digest).get("error") if state is State.FAILED else None)
+        try:
+            if isinstance(content, OSError):
+                raise content
+            result = RunResult.from_json(content)
             if result.digest != digest:
-                raise RunError(f"a result must be its folder's, {path}", result.digest, "It is of another run")
+                raise ValueError(f"it is of the run {result.digest}")
             return Entry(State.DONE, Score.of(result))
-        except (RunError, ValueError, KeyError, TypeError) as error:
-            if path.exists():
-                return Entry(State.DAMAGED, fault=f"{path}: {getattr(error, 'got', None) or error}")
-        state = self.state(digest)
-        return Entry(state, fault=self.failure(digest).get("error") if state is State.FAILED else None)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            fault = f"{type(error).__name__}: {error}"
+            return Entry(State.DAMAGED, fault=f"{RunPaths(self.folder(digest)).result}: {fault}")
 
     def failure(self, digest: str) -> dict[str, Any]:
         """How the last attempt failed: "error", "traceback", "where"; empty if it did not."""
@@ -173,7 +189,8 @@ class Store:
         for number in range(1, 1000):
             aside = path.with_name(f"{path.name}.damaged-{number}")
             if not aside.exists():
-                os.replace(path, aside)
+                with faults_named(f"a damaged result is set aside, {path}", "Move it away"):
+                    os.replace(path, aside)
                 return aside
         raise RunError("a damaged result is set aside", f"999 of them in {path.parent}", "Look into this disk")
 
@@ -203,14 +220,20 @@ class Store:
 
     def records(self, places: Iterable[Place]) -> list[Record]:
         """What the disk says of every run, read once where two cells share one."""
-        known: dict[str, Entry] = {}
-        return list(self._records(places, known))
+        listed = list(places)
+        digests = list(dict.fromkeys(place.digest for place in listed))
+        entries = {digest: self._entry(digest, content) for digest, content in self._results(digests)}
+        return [Record(place, entries[place.digest]) for place in listed]
 
-    def _records(self, places: Iterable[Place], known: dict[str, Entry]) -> Iterator[Record]:
-        for place in places:
-            if place.digest not in known:
-                known[place.digest] = self.read(place.digest)
-            yield Record(place, known[place.digest])
+    def _results(self, digests: Sequence[str]) -> Iterator[tuple[str, bytes | OSError]]:
+        """All results, by threads that read ahead: the disk, where it must be asked, is what takes the time."""
+        some = [digests[i : i + TOGETHER] for i in range(0, len(digests), TOGETHER)]
+        if len(some) <= 1:
+            yield from ((digest, self._result(digest)) for digest in digests)
+            return
+        with ThreadPoolExecutor(READERS, "orda-read") as pool:
+            for together, contents in zip(some, pool.map(lambda part: [*map(self._result, part)], some), strict=True):
+                yield from zip(together, contents, strict=True)
 
 
 PLACE = ("group", "label", "task", "repeat", "draw", "digest", "drawn")
