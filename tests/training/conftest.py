@@ -49,7 +49,7 @@ def make_config(root: Path) -> Callable[..., TrainConfig]:
             "algorithm.name": "coral",
             "algorithm.settings.lr": 1e-3,
             "batch_size": 5,
-            "horizon": 5,
+            "horizon": 4,
             "steps": 17,
             "eval_every": 6,
             "machine.device": "cpu",

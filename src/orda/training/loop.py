@@ -14,6 +14,7 @@ from orda.training.interrupts import Interrupted, Interrupts, Stop
 from orda.training.lock import locked
 from orda.training.losses import NotFinite
 from orda.training.machine import deterministic, pick_device
+from orda.training.outcome import outcome_of
 from orda.training.paths import RunPaths, write_whole
 from orda.training.result import RunResult
 from orda.training.run import Run
@@ -62,13 +63,14 @@ def _train(config: TrainConfig, paths: RunPaths, checkpoint: Checkpoint | None, 
             run = Run(parts, paths, clock, display, interrupts)
             if checkpoint is not None:
                 run.load(checkpoint)
-            run.forget_later_lines()
-            display.begin(run.step, run.steps)
+            run.begin()
             try:
                 take_steps_or_stop(run)
                 return run.finish()
             except NotFinite as fault:
                 raise diverged(run, fault) from None
+            finally:
+                run.curves.close()
 
 
 def take_steps_or_stop(run: Run) -> None:
@@ -118,6 +120,6 @@ def diverged(run: Run, fault: NotFinite) -> Diverged:
     tried = ", ".join(f"{name} ({settings[name]:g})" for name in ("lr", "penalty", "lr_d") if name in settings)
     kept = "there is no checkpoint" if run.saved is None else f"{run.paths.checkpoint} has the state after {run.saved}"
     message = f"training diverged in step {fault.step}; got {fault.what}. The last good state: {kept}. Lower {tried}"
-    result = run.result("diverged", message)
+    result = outcome_of(run, "diverged", message)
     write_whole(run.paths.result, result.to_json().encode())
     return Diverged(message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,16 +14,16 @@ from orda.errors import FeatureError, OrdaWarning, RunError
 from orda.planning import Assessment, assess
 from orda.records import Batch, Features, Plan
 from orda.training.assemble import Parts
-from orda.training.checkpoint import Checkpoint, networks_state, save_checkpoint, weights_sha256
+from orda.training.checkpoint import Checkpoint, networks_state, save_checkpoint
 from orda.training.clock import Clock
 from orda.training.curves import Curves
 from orda.training.display import Display
 from orda.training.evaluate import Evaluation, evaluate
 from orda.training.interrupts import Interrupts
 from orda.training.losses import WINDOW, LossWindow, check_weights
-from orda.training.machine import environment
+from orda.training.outcome import outcome_of
 from orda.training.paths import Lines, RunPaths, write_whole
-from orda.training.plans import plan_record, plan_seconds, summarise_plans
+from orda.training.plans import plan_record, plan_seconds
 from orda.training.result import RunResult
 
 
@@ -40,13 +40,20 @@ class Run:
         self.best: Evaluation | None = None
         self.selected: dict[str, Tensor] | None = None  # the networks at the best evaluation
         self.saved: int | None = None  # the step of the checkpoint on disk
-        self.curves = Curves(paths.tensorboard if parts.config.machine.tensorboard else None)
+        self.curves = Curves(None)
 
     @property
     def steps(self) -> int:
         """How many there are to be."""
         assert self.parts.config.steps is not None
         return self.parts.config.steps
+
+    def begin(self) -> None:
+        """Start, or go on, from the state as it is: the logs end there."""
+        self.forget_later_lines()
+        if self.parts.config.machine.tensorboard:
+            self.curves = Curves(self.paths.tensorboard, self.metrics.read())
+        self.display.begin(self.step, self.steps)
 
     # ---- what the loop is made of -----------------------------------------------------------------------------------
 
@@ -95,7 +102,7 @@ class Run:
     def finish(self) -> RunResult:
         """The outcome, on disk."""
         self._check_finite()
-        result = self.result("finished")
+        result = outcome_of(self, "finished")
         keep = self.parts.config.machine.keep
         if keep != "nothing":
             content = self.content() if keep == "all" else {**self.content(), "training": None}
@@ -145,7 +152,7 @@ class Run:
         }
 
     def load(self, checkpoint: Checkpoint) -> None:
-        """Be where the run was when the checkpoint was written; later lines of its logs go."""
+        """Be where the run was when the checkpoint was written; ``begin`` drops the later lines of its logs."""
         state = checkpoint["training"]
         self._check_same(checkpoint)
         self.step = self.saved = int(checkpoint["step"])
@@ -157,7 +164,6 @@ class Run:
         if checkpoint["selected"] is not None:
             device = self.parts.device
             self.selected = {name: value.to(device) for name, value in checkpoint["selected"]["networks"].items()}
-        self.forget_later_lines()
 
     def _check_same(self, checkpoint: Checkpoint) -> None:
         """The data must be those of the checkpoint; another number of threads may round differently."""
@@ -182,39 +188,6 @@ class Run:
         evaluated = 0 if self.last is None else self.last.step
         self.metrics.keep(lambda line: bool(line["step"] <= (evaluated if line["kind"] == "eval" else told)))
         self.plans.keep(lambda line: bool(line["number"] < self.parts.loader.plans_made))
-
-    def result(self, status: Literal["finished", "diverged"], message: str | None = None) -> RunResult:
-        """The outcome as it is now."""
-        parts, config, best, last = self.parts, self.parts.config, self.best, self.last
-        total = self.clock.total
-        return RunResult(
-            status=status,
-            digest=config.digest(),
-            run={
-                "data": config.data.name,
-                "task": parts.task.name,
-                "sources": list(parts.task.sources),
-                "target": parts.task.target,
-                "algorithm": config.algorithm.name,
-                "sampler": config.sampler.name,
-                "batch_size": config.batch_size,
-                "horizon": config.horizon,
-                "seed": config.seed,
-            },
-            steps=self.step,
-            selected_step=None if best is None else best.step,
-            source_validation=None if best is None else best.source_validation,
-            source_validations={} if best is None else best.source_validations,
-            target_accuracy=None if best is None else best.target_accuracy,
-            final_source_validation=None if last is None else last.source_validation,
-            final_target_accuracy=None if last is None else last.target_accuracy,
-            seconds={**self.clock.seconds, "total": total},
-            plans=summarise_plans(self.plans.read()),
-            sizes=self._sizes(),
-            weights_sha256=weights_sha256(parts.algorithm),
-            environment=environment(parts.device, parts.amp),
-            message=message,
-        )
 
     # ---- parts of these ---------------------------------------------------------------------------------------------
 
@@ -255,7 +228,7 @@ class Run:
         selected = self.last.beats(self.best, parts.config.select or "first")
         if selected:
             self.best, self.selected = self.last, networks_state(parts.algorithm)
-        self.metrics.append(
+        self._tell(
             {
                 "kind": "eval",
                 "step": self.step,
@@ -266,17 +239,17 @@ class Run:
                 "seconds": self.clock.total,
             }
         )
-        self.curves.add(
-            self.step, {"source validation": self.last.source_validation, "target": self.last.target_accuracy}
-        )
         self.display.evaluation(self.last, selected)
         self.display.doing("training")
 
     def _write_losses(self) -> None:
         means = self.window.close()
-        self.metrics.append({"kind": "train", "step": self.step, "losses": means})
-        self.curves.add(self.step, means)
+        self._tell({"kind": "train", "step": self.step, "losses": means})
         self.display.losses(means)
+
+    def _tell(self, line: dict[str, Any]) -> None:
+        self.metrics.append(line)
+        self.curves.add(line)
 
     def _check_finite(self) -> None:
         self.window.look()
@@ -286,16 +259,3 @@ class Run:
         """What a checkpoint presupposes is on the disk before it."""
         self.metrics.sync()
         self.plans.sync()
-
-    def _sizes(self) -> dict[str, Any]:
-        d, data = self.parts.domains, self.parts.data
-        return {
-            "train": len(d.train),
-            "validation": {part.name: len(part) for part in d.validation},
-            "adapt": len(d.adapt),
-            "evaluate": len(d.evaluate),
-            "damaged": data.damaged,
-            "classes": len(data.classes),
-            "image_size": data.image_size,
-            "features": self.parts.algorithm.model.feature_size,
-        }
