@@ -17,8 +17,8 @@ SUBCOMMANDS = {  # name -> module that holds it as `app`
     "train": "orda.cli.train",
     "predict": "orda.cli.predict",
     "sweep": "orda.cli.sweep",
-    "data": "orda.cli.data",
     "tables": "orda.cli.tables",
+    "data": "orda.cli.data",
     "compare": "orda.cli.compare",
     "simulate": "orda.cli.simulate",
 }
