@@ -188,5 +188,7 @@ def tell_faults(sweeps: Sequence[Results], unfinished: bool) -> None:
         typer.echo(f"{record.entry.state.value}: {where}: {record.entry.fault}", err=True)
     if len(found) > FAULTS:
         typer.echo(f"and {len(found) - FAULTS} more", err=True)
+    if any(record.entry.state is State.FAILED for record in found):
+        typer.echo("failed runs are tried again by `orda sweep … --retry-failed`", err=True)
     if any(record.entry.score is None for results in sweeps for record in results.records) and not unfinished:
-        typer.echo("not all runs are done: `orda sweep` goes on with them; --unfinished counts what is there", err=True)
+        typer.echo("not all runs are done: `orda sweep` goes on; --unfinished counts what is there", err=True)

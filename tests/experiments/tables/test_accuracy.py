@@ -16,6 +16,7 @@ from orda.experiments.jobs import Place
 from orda.experiments.store import Score, State
 from orda.experiments.tables import AVERAGE, Cell, Results, Selection, Table, accuracy_table
 
+ONE_DRAW = {**PROTOCOL, "search": {"draws": 1}}
 REPEATS = list(range(PROTOCOL["repeats"]))
 
 
@@ -149,3 +150,10 @@ def test_the_oracle_says_what_it_is() -> None:
     assert shown(oracle) == pytest.approx(0.2)
     assert oracle.title.endswith("(chosen by target labels)")
     assert "a bound, not a result" in " ".join(oracle.notes)
+
+
+def test_the_selection_is_told_for_one_draw_and_for_more() -> None:
+    found = accuracy_table(results(made_up(6)))
+    assert "of the 2 draws" in found.notes[1]
+    (one,) = [note for note in accuracy_table(results(made_up(6), ONE_DRAW)).notes if "Selection" in note]
+    assert one.startswith("Selection: the one run of a row, task and repeat")

@@ -32,9 +32,7 @@ def compare(
 ) -> list[Comparison]:
     """Every row against each of the rows ``against``; by default each sampler against uniform in its group, and the
     ordered ones against the others of their group."""
-    pairs = list(_chosen(results, against) if against else _default(results))
-    values = accuracies(select(results.records, selection), selection, unfinished)
-    return [_compare(row, other, results, values) for row, other in pairs]
+    return _compared(results, against, accuracies(select(results.records, selection), selection, unfinished))
 
 
 def comparison_table(
@@ -44,9 +42,16 @@ def comparison_table(
     unfinished: bool = False,
 ) -> Comparisons:
     """The comparisons with what a reader must know to read them."""
-    items = compare(results, against, selection, unfinished)
+    choices = select(results.records, selection)
+    items = _compared(results, against, accuracies(choices, selection, unfinished))
+    notes = comparison_notes(results, choices, selection, len(items))
     title = f"Paired differences in accuracy, protocol {results.protocol.name}"
-    return Comparisons(title, tuple(items), comparison_notes(results, selection, len(items)), results.protocol.name)
+    return Comparisons(title, tuple(items), notes, results.protocol.name)
+
+
+def _compared(results: Results, against: Sequence[str], values: Accuracies) -> list[Comparison]:
+    pairs = _chosen(results, against) if against else _default(results)
+    return [_compare(row, other, results, values) for row, other in pairs]
 
 
 def _chosen(results: Results, against: Sequence[str]) -> Iterator[tuple[Row, Row]]:

@@ -12,10 +12,14 @@ from orda.experiments.tables.statistics import LEVEL
 
 ERROR = "standard deviation (ddof = 1) over the square root of their number, none for one repeat"
 RULES = {
-    Selection.SOURCE_VALIDATION: "the one with the best source validation accuracy (of equals the first draw), "
-    "at its best evaluation by the same measure; target labels decide nothing",
-    Selection.ORACLE: "the one with the best target accuracy after the last step (of equals the first draw). "
-    "This needs target labels, which nobody has: a bound, not a result",
+    Selection.SOURCE_VALIDATION: (
+        "the one with the best source validation accuracy (of equals the first)",
+        "at its evaluation with the best source validation accuracy. Target labels decide nothing.",
+    ),
+    Selection.ORACLE: (
+        "the one with the best target accuracy after the last step (of equals the first)",
+        "after its last step. This needs target labels, which nobody has: a bound, not a result.",
+    ),
 }
 DIVERGED = "†"
 
@@ -23,12 +27,12 @@ DIVERGED = "†"
 def accuracy_notes(
     results: Results, choices: Mapping[Key, Choice], selection: Selection, unfinished: bool
 ) -> tuple[str, ...]:
-    repeats, draws = len(results.repeats), max((choice.draws for choice in choices.values()), default=0)
+    repeats = len(results.repeats)
     notes = [
         f"Accuracy in % on target images that training never saw: mean ± standard error over {_n(repeats, 'repeat')} "
         f"({ERROR})."
         + (" Average: each repeat's mean over the columns; its error is over these." if len(results.tasks) > 1 else ""),
-        f"Selection: of the {_n(draws, 'draw')} of a row, task and repeat, {RULES[selection]}.",
+        _selection(choices, selection),
     ]
     if any(not choice.through for choice in choices.values()):
         notes.append(_incomplete(unfinished, "draws"))
@@ -55,16 +59,26 @@ def time_notes(sweeps: Sequence[Results], by: str, unfinished: bool) -> tuple[st
     return (*notes, *(_made_of(results) for results in sweeps))
 
 
-def comparison_notes(results: Results, selection: Selection, comparisons: int) -> tuple[str, ...]:
+def comparison_notes(
+    results: Results, choices: Mapping[Key, Choice], selection: Selection, comparisons: int
+) -> tuple[str, ...]:
     notes = [
         "Differences of accuracy in percentage points, on the same tasks with the same splits and seeds: mean over the "
         f"repeats in which both rows have all tasks, with the paired t interval ({LEVEL:.0%}) over these repeats, "
         "none for one repeat.",
         "Pairs are of one task and repeat; the two-sided sign test takes them for independent and leaves ties out. "
         f"Its p-values are not corrected for there being {comparisons}.",
-        f"Selection: {RULES[selection]}.",
+        _selection(choices, selection),
     ]
     return (*notes, _made_of(results))
+
+
+def _selection(choices: Mapping[Key, Choice], selection: Selection) -> str:
+    which, where = RULES[selection]
+    draws = max((choice.draws for choice in choices.values()), default=0)
+    if draws == 1:
+        return f"Selection: the one run of a row, task and repeat, {where}"
+    return f"Selection: of the {draws} draws of a row, task and repeat {which}, {where}"
 
 
 def _incomplete(unfinished: bool, of: str) -> str:
