@@ -17,7 +17,6 @@ from orda.ordering import Assignment, Exchange, Greedy, Optimiser
 from orda.planning import Assessment, assess, plan
 from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
 from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
-from orda.training import load
 
 if TYPE_CHECKING:
     from orda.training import load

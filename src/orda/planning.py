@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from orda.discrepancies import Discrepancy
+from orda.discrepancies.draws import Draws
 from orda.errors import FeatureError, SettingError
 from orda.features import check_features, check_sizes
 from orda.records import DomainPlan, Features, FloatArray, Plan
@@ -109,10 +110,13 @@ def estimates(plan: Plan, features: Features, discrepancy: Discrepancy) -> Float
     return np.concatenate(parts)
 
 
-def rows_of(part: DomainPlan, z: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-    """Features (m, k, d) and weights (m, k) of some minibatches, in full precision where strata give the weights."""
-    weight = part.weight[rows].double()
+def rows_of(part: DomainPlan, z: Tensor, rows: slice) -> tuple[Tensor, Draws]:
+    """Features (m, k, d) and draws (m, k) of some minibatches, in full precision where strata give the weights."""
+    weight, stratum = part.weight[rows].double(), part.stratum[rows]
+    own = torch.zeros_like(weight) if part.own is None else part.own[rows].double()
     if part.strata is not None:
-        weight = torch.from_numpy(part.strata.weights())[part.stratum[rows]]
-    weight = (weight / weight.sum(-1, keepdim=True)).to(device=z.device, dtype=z.dtype)
-    return z[part.index[rows].to(z.device)], weight
+        weight = torch.from_numpy(part.strata.weights())[stratum]
+        own = torch.where(own > 0, torch.from_numpy(1 / part.strata.sizes)[stratum], own)
+    weight = weight / weight.sum(-1, keepdim=True)
+    weight, own = (t.to(device=z.device, dtype=z.dtype) for t in (weight, own))
+    return z[part.index[rows].to(z.device)], Draws(weight, stratum.to(z.device), own, part.centre, part.draws)

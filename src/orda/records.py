@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,11 +50,40 @@ class Strata:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """M examples from each stratum of one domain (the paper's S̃_h or T̃_h); column m is minibatch m."""
+    """M-tuples from the strata of one domain (the paper's S̃_h or T̃_h); column m is minibatch m.
+
+    A stratum has one row, or two that share no example, so that no minibatch holds one twice.
+    """
 
     index: IntArray  # (k, M) indices into the domain
     weight: FloatArray  # (k,) the weight of any member of the row in its minibatch; they sum to 1
     stratum: IntArray  # (k,) the stratum from which the row was drawn
+    own: FloatArray  # (k,) one over the size of that stratum, see Drawn
+
+
+class Drawn(Protocol):
+    """How examples were drawn: all that an estimate must know of a sampler. Plans and minibatches both say it."""
+
+    @property
+    def weight(self) -> Tensor:
+        """(..., k) in every minibatch they sum to 1."""
+
+    @property
+    def stratum(self) -> Tensor:
+        """(..., k) int64: examples of one stratum are draws from one and the same set."""
+
+    @property
+    def own(self) -> Tensor | None:
+        """(..., k) 1/n_h where a minibatch's draws from a stratum of n_h examples are distinct, 0 (or None) where they
+        are independent: the chance that two independent draws are the same example, which distinct ones miss."""
+
+    @property
+    def centre(self) -> Tensor | None:
+        """(d,) the mean of the features planned from; None where the sampler does not look at features."""
+
+    @property
+    def draws(self) -> int | None:
+        """The fewest examples that a minibatch takes from a stratum; None where nobody has counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +94,9 @@ class DomainPlan:
     weight: Tensor  # (M, k) float32: their weights in it; every row sums to 1
     stratum: Tensor  # (M, k) int64: the stratum each was drawn from (all 0 where the sampler does not stratify)
     strata: Strata | None = None  # the partition itself, from which the next plan may start
+    own: Tensor | None = None  # (M, k) float32, see Drawn
+    centre: Tensor | None = None  # (d,), see Drawn
+    draws: int | None = None  # see Drawn
 
     @property
     def horizon(self) -> int:
@@ -104,6 +136,9 @@ class DomainBatch:
     weight: Tensor  # (k,) float32, sum 1
     stratum: Tensor  # (k,) int64
     index: Tensor  # (k,) int64 positions in the domain
+    own: Tensor | None = None  # (k,) float32, see Drawn
+    centre: Tensor | None = None  # (d,), see Drawn
+    draws: int | None = None  # see Drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,3 +170,48 @@ def test_a_million_points_in_a_thousand_strata() -> None:
 def test_what_cannot_be_used_is_an_error(one: object, strata: Strata, horizon: object, rng: object, rule: str) -> None:
     with pytest.raises(SettingError, match=rule):
         one(strata, horizon, rng)  # type: ignore[operator]
+
+
+# --- two draws of every stratum -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [draw, draw_independent])
+@given(seed=st.integers(0, 10**9))
+def test_pairs_are_of_one_stratum_and_never_the_same_example(way, seed: int) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(seed)
+    k, horizon = int(rng.integers(1, 5)), int(rng.integers(1, 12))
+    labels = rng.permutation(np.concatenate([np.arange(k), rng.integers(k, size=rng.integers(30))]))
+    strata = Strata(labels, np.bincount(labels, minlength=k))
+    pool = way(strata, horizon, rng, 2)
+    assert pool.index.shape == (2 * k, horizon)
+    np.testing.assert_array_equal(pool.stratum, np.repeat(np.arange(k), 2))
+    np.testing.assert_allclose(pool.weight, np.repeat(strata.sizes / strata.n / 2, 2))
+    np.testing.assert_allclose(pool.own, np.repeat(1 / strata.sizes, 2))
+    for h in range(k):
+        one, other = pool.index[2 * h], pool.index[2 * h + 1]
+        assert (labels[one] == h).all()
+        assert (labels[other] == h).all()
+        if strata.sizes[h] == 1:
+            assert (one == other).all()
+        elif way is draw:
+            assert not set(one) & set(other)  # however they are permuted
+        else:
+            assert (one != other).all()
+
+
+@pytest.mark.parametrize("way", [draw, draw_independent])
+@pytest.mark.parametrize("size", [2, 3, 4, 5])
+def test_each_pair_is_as_likely_as_any_other(way, size: int) -> None:  # type: ignore[no-untyped-def]
+    rng, strata = np.random.default_rng(3), Strata(np.zeros(size, dtype=np.int64), np.array([size]))
+    pools = [way(strata, 3, rng, 2).index for _ in range(4000)]
+    for m in range(3):
+        pairs = np.array([pool[0, m] * size + pool[1, m] for pool in pools])
+        counts = np.bincount(pairs, minlength=size * size).reshape(size, size)
+        assert np.diag(counts).sum() == 0
+        assert chisquare(counts[~np.eye(size, dtype=bool)]).pvalue > UNLIKELY
+
+
+def test_only_one_or_two_draws() -> None:
+    strata = Strata(np.zeros(4, dtype=np.int64), np.array([4]))
+    with pytest.raises(SettingError, match="draws from a stratum must be 1 or 2; got 3"):
+        draw(strata, 2, np.random.default_rng(0), 3)

@@ -69,7 +69,7 @@ class Align(Algorithm):
         del step
         zs, zt = self.embed_both(batch)
         task = task_loss(self.classify(zs), batch.source)
-        discrepancy = self.discrepancy(zs, zt, batch.source.weight, batch.target.weight)
+        discrepancy = self.discrepancy(zs, zt, batch.source, batch.target)
         return {"loss": task + self.settings.penalty * discrepancy, "task": task, "discrepancy": discrepancy}
 
 

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from orda.discrepancies.draws import Draws, Weights, check_draws, check_weights
 from orda.errors import FeatureError, SettingError, UnknownName
 from orda.kernels import Kernel
 from orda.records import Features
 
-ESTIMATORS = ("plug-in",)
-WEIGHT_TOLERANCE = 1e-3
+PLUG_IN, UNBIASED = ESTIMATORS = ("plug-in", "unbiased")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,24 @@ class Discrepancy(ABC):
     """L_disc between source and target features. Frozen: settings only.
 
     Calling it gives the weighted estimate D̂ of one or many minibatches, differentiable, a loss to train with.
+    ``estimator`` says which: ``"plug-in"`` puts the minibatch in the place of all data, as the paper does, and is too
+    large by the variances of its means; ``"unbiased"`` is D0 on average, and may be negative.
     """
 
     name: ClassVar[str]
-    batch_centred: ClassVar[bool]
-    """Whether D̂ centres on the minibatch's own mean, so that it is not a quadratic form in one embedding."""
     estimator: str
 
-    def __call__(self, zs: Tensor, zt: Tensor, ws: Tensor | None = None, wt: Tensor | None = None) -> Tensor:
+    @property
+    def batch_centred(self) -> bool:
+        """Whether D̂ centres on the minibatch's own mean, so that it is not a quadratic form in one embedding."""
+        return False
+
+    def __call__(self, zs: Tensor, zt: Tensor, ws: Weights = None, wt: Weights = None) -> Tensor:
         """D̂ of minibatches zs (..., b_s, d), zt (..., b_t, d) with weights ws (..., b_s), wt (..., b_t): (...).
 
-        Weights sum to 1 in each minibatch; ``None`` means equal weights.
+        Weights sum to 1 in each minibatch; ``None`` means equal weights. In the place of a domain's weights its half of
+        a minibatch may be passed (``batch.source``, ``batch.target``), and to an unbiased estimate it must be: it says
+        which examples share a stratum.
         """
         check_pair(zs, zt)
         with torch.autocast(
@@ -48,11 +55,17 @@ class Discrepancy(ABC):
         ):  # differences of near-equal sums do not survive half precision
             dtype = torch.promote_types(torch.promote_types(zs.dtype, zt.dtype), torch.float32)
             zs, zt = zs.to(dtype), zt.to(dtype)
+            if self.estimator == UNBIASED:
+                return self.unbiased(zs, zt, check_draws("source", zs, ws), check_draws("target", zt, wt))
             return self.estimate(zs, zt, check_weights("source", zs, ws), check_weights("target", zt, wt))
 
     @abstractmethod
     def estimate(self, zs: Tensor, zt: Tensor, ws: Tensor | None, wt: Tensor | None) -> Tensor:
-        """D̂, of arguments that are checked already."""
+        """The plug-in D̂, of arguments that are checked already."""
+
+    def unbiased(self, zs: Tensor, zt: Tensor, source: Draws, target: Draws) -> Tensor:
+        """The unbiased D̂, of arguments that are checked already."""
+        raise SettingError(f"{self.name} has no unbiased estimate", self.estimator, f"Use estimator={PLUG_IN!r}")
 
     @abstractmethod
     def resolved(self, features: Features) -> Discrepancy:
@@ -99,27 +112,3 @@ def check_pair(zs: Tensor, zt: Tensor) -> None:
         raise FeatureError(
             "source and target must be on one device", f"{zs.device} and {zt.device}", "Move one of them"
         )
-
-
-def check_weights(domain: str, z: Tensor, w: Tensor | None) -> Tensor | None:
-    """Weights (..., b) of z's dtype, rows summing to 1. Values are looked at on the CPU only: no GPU is waited for."""
-    if w is None:
-        return None
-    if not isinstance(w, Tensor):
-        raise SettingError(f"{domain} weights must be a torch tensor", type(w).__name__, "Use torch.as_tensor first")
-    if w.shape != z.shape[:-1]:
-        raise SettingError(f"{domain} weights must be {tuple(z.shape[:-1])}", tuple(w.shape), "One weight per example")
-    w = w.to(device=z.device, dtype=z.dtype)
-    if w.device.type == "cpu":
-        off = (w.detach().sum(-1) - 1).abs().max()
-        if not off <= WEIGHT_TOLERANCE:  # also true of NaN
-            raise SettingError(
-                f"{domain} weights must sum to 1 in every minibatch",
-                f"a sum that is off by {float(off):.3g}",
-                "Divide by their sum, or pass plan weights as they are",
-            )
-    return w
-
-
-def equal_weights(z: Tensor) -> Tensor:
-    return z.new_full(z.shape[:-1], 1 / z.shape[-2])

@@ -12,7 +12,15 @@ Three scales are in use under this one name, and λ does not carry over between 
 | ``"deep"`` | divided by 4d²: Deep CORAL |
 
 With a fixed centre Ĉ is the mean of φ_c(z) = (z − z̄)(z − z̄)ᵀ, so the domains are stratified by that map. The batch's
-own mean μ̂ biases Ĉ downward, since it fits the minibatch better than z̄ does.
+own mean μ̂ biases Ĉ downward, since it fits the minibatch better than z̄ does, and the square biases D̂ upward.
+
+The unbiased estimate is made in one of two ways, by how the minibatches were drawn:
+
+    uniformly     with the batch's own mean: r_s² tr Ĉ_s² + r_t² tr Ĉ_t² − 2 r_s r_t tr S_s S_t by U-statistics over
+                  quadruples (``covariances``), which knows nothing of the whole data and needs k ≥ 4
+    from strata   with the centres z̄ of the plan: the unbiased MMD of the map φ_c, from two draws of each stratum. It is
+                  unbiased for ‖c_s E φ_c(z_s) − c_t E φ_c(z_t)‖², which is D0 at the features of the plan, and with
+                  the same gradient; once features have moved by δ in the mean, E φ_c = Σ + δδᵀ
 """
 
 from __future__ import annotations
@@ -20,10 +28,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
-from orda.discrepancies.base import Discrepancy, Embedding, check_estimator, equal_weights
-from orda.errors import UnknownName
+from orda.discrepancies.base import PLUG_IN, Discrepancy, Embedding, check_estimator
+from orda.discrepancies.covariances import covariance_product, squared_covariance
+from orda.discrepancies.draws import Draws, difference_coefficients, equal_weights
+from orda.errors import SettingError, UnknownName
 from orda.kernels import SquaredInner, block_rows, mean, slices
 from orda.records import Features
 from orda.threads import TILE, in_pieces
@@ -40,10 +51,13 @@ class CORAL(Discrepancy):
     """
 
     scale: str = "sum"
-    estimator: str = "plug-in"
+    estimator: str = PLUG_IN
     population: tuple[int, int] | None = None
     name: ClassVar[str] = "coral"
-    batch_centred: ClassVar[bool] = True
+
+    @property
+    def batch_centred(self) -> bool:
+        return self.estimator == PLUG_IN  # the unbiased estimate of strata's draws is not
 
     def __post_init__(self) -> None:
         check_estimator(self.estimator)
@@ -74,6 +88,19 @@ class CORAL(Discrepancy):
             squared = inner(a, ws, a, ws) + inner(b, wt, b, wt) - 2 * inner(a, ws, b, wt)
         return self.factor(d) * squared
 
+    def unbiased(self, zs: Tensor, zt: Tensor, source: Draws, target: Draws) -> Tensor:
+        c_s, c_t = self.corrections()
+        if source.centre is not None and target.centre is not None:
+            z = torch.cat([zs - source.centre, zt - target.centre], -2)
+            forms = difference_coefficients(source, target, (c_s, c_t)) * SquaredInner().gram(z, z)
+            return self.factor(zs.shape[-1]) * forms.sum((-2, -1))
+        r_s, r_t = uniform_correction("source", source, c_s), uniform_correction("target", target, c_t)
+        squares = (
+            r_s**2 * squared_covariance(zs, source.own[..., 0]),
+            r_t**2 * squared_covariance(zt, target.own[..., 0]),
+        )
+        return self.factor(zs.shape[-1]) * (squares[0] + squares[1] - 2 * r_s * r_t * covariance_product(zs, zt))
+
     def resolved(self, features: Features) -> CORAL:
         return replace(self, population=(len(features.source), len(features.target)))
 
@@ -97,6 +124,20 @@ class CORAL(Discrepancy):
 
     def settings(self) -> dict[str, Any]:
         return {"name": self.name, **asdict(self)}
+
+
+def uniform_correction(domain: str, draws: Draws, c: float) -> Tensor:
+    """n/(n − 1) for independent draws, 1 for distinct ones, from whose covariance nothing is missing."""
+    if not draws.one_stratum:
+        raise SettingError(
+            f"without strata's centres an unbiased CORAL needs {domain} minibatches that are uniform draws",
+            "several strata",
+            "Pass batch.source and batch.target of a loader, whose plans hold the centres",
+        )
+    if (k := draws.weight.shape[-1]) < 4:
+        raise SettingError(f"an unbiased CORAL needs 4 {domain} examples or more in a minibatch", k, "Raise batch_size")
+    own = draws.own[..., 0]
+    return torch.where(own > 0, torch.ones_like(own), torch.full_like(own, c))
 
 
 def bessel(n: int) -> float:

@@ -204,13 +204,16 @@ class AdaptationLoader:
 
     def _place(self, part: DomainPlan) -> DomainPlan:
         index, weight, stratum = (self._moved(t) for t in (part.index, part.weight, part.stratum))
-        return DomainPlan(index, weight, stratum)
+        own, centre = (None if t is None else self._moved(t) for t in (part.own, part.centre))
+        return DomainPlan(index, weight, stratum, own=own, centre=centre, draws=part.draws)
 
     def _batch(self, domain: int, m: int, x: Tensor, y: Tensor | None) -> DomainBatch:
         assert self._placed is not None
         part = self._placed[domain]
         weight, stratum, index = (t[m].to(x.device) for t in (part.weight, part.stratum, part.index))
-        return DomainBatch(x, y, weight, stratum, index)
+        own = None if part.own is None else part.own[m].to(x.device)
+        centre = None if part.centre is None else part.centre.to(x.device)
+        return DomainBatch(x, y, weight, stratum, index, own, centre, part.draws)
 
     def _features_of(self, domain: int) -> Tensor:
         assert self.featurizer is not None

@@ -30,6 +30,9 @@ def _part_state(part: DomainPlan) -> dict[str, Any]:
         "index": part.index.cpu(),
         "weight": part.weight.cpu(),
         "stratum": part.stratum.cpu(),
+        "own": None if part.own is None else part.own.cpu(),
+        "centre": part.centre,
+        "draws": part.draws,
         "labels": None if strata is None else torch.from_numpy(strata.labels),
         "sizes": None if strata is None else torch.from_numpy(strata.sizes),
     }
@@ -38,4 +41,5 @@ def _part_state(part: DomainPlan) -> dict[str, Any]:
 def _load_part(state: Mapping[str, Any]) -> DomainPlan:
     labels, sizes = state["labels"], state["sizes"]
     strata = None if labels is None else Strata(labels.numpy(), sizes.numpy())
-    return DomainPlan(state["index"], state["weight"], state["stratum"], strata)
+    own, centre, draws = state["own"], state["centre"], state["draws"]
+    return DomainPlan(state["index"], state["weight"], state["stratum"], strata, own, centre, draws)

@@ -4,9 +4,13 @@ Both domains' pools are stacked: row r = 0..R−1 (R = 2k) is a stratum's M-tupl
 e = r·M + j is the j-th member drawn for row r. An *arrangement* (R, M) says which element of row r is in minibatch m;
 an optimiser permutes it within rows.
 
-    QuadraticProblem    D̂_m = Σ_{r≠r'} u_r u_r' κ(x_r, x_r') + Σ_r v_r κ(x_r, x_r),     u = ±weights, v = u²     (MMD)
+    QuadraticProblem    D̂_m = ‖Σ_r u_r φ(x_r)‖² − Σ_pairs e ‖φ(x_r) − φ(x_r')‖²,     u = ±weights                (MMD)
     CovarianceProblem   D̂_m = ‖c_s(A_s − b_s b_sᵀ) − c_t(A_t − b_t b_tᵀ)‖²_F,
                         A = Σ w_r z_r z_rᵀ, b = Σ w_r z_r of one side                                            (CORAL)
+
+A pair is two rows of one stratum. The plug-in D̂ has e = 0. The unbiased one puts p² (1 − own) κ(a, b)
++ p² own (κ(a, a) + κ(b, b))/2 (``discrepancies.draws``) in the place of the pair's part p²/4 ‖φ(a) + φ(b)‖² of it.
+That is less by e ‖φ(a) − φ(b)‖², with e = p² (1/4 − own/2) = u² (1 − 2 own).
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from torch import Tensor
 
 from orda.compiled import compiled_sums
 from orda.discrepancies import CORAL, Discrepancy, Embedding
-from orda.errors import UnknownName
+from orda.discrepancies.base import PLUG_IN
+from orda.errors import SettingError, UnknownName
 from orda.kernels import Linear, gram_matrix
 from orda.records import Features, FloatArray, IntArray, Pool
 
@@ -31,7 +36,8 @@ OBJECTIVES = ("scalar", "embedding")
 class QuadraticProblem(NamedTuple):
     gram: npt.NDArray[np.floating]  # (P, P) κ of the pool's elements, P = R·M; float32 or float64
     signed: FloatArray  # (R,) u: +weight for source rows, −weight for target rows
-    own: FloatArray  # (R,) v: the coefficient of a row's own κ(x, x)
+    partner: IntArray  # (R,) the other row of the stratum; the row itself where there is none
+    pair: FloatArray  # (R,) e; 0 where there is no pair
     reference: float  # D0
     scalar: bool  # the cost of a minibatch: (D̂ − D0)², or D̂ itself
 
@@ -89,13 +95,32 @@ def ordering_task(
     points = torch.cat([pick(embedding.source, source), pick(embedding.target, target)])
     gram = gram_matrix(kernel, points).cpu().numpy()
     weight = np.concatenate([source.weight, target.weight])
-    if scalar and isinstance(discrepancy, CORAL):
+    if scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred:
         c_s, c_t = discrepancy.corrections(features)
         signed = np.concatenate([c_s * source.weight, -c_t * target.weight])
         return OrderingTask(CovarianceProblem(gram, weight, signed, np.array([c_s, c_t]), d0, True), scale, None)
     signed = np.concatenate([source.weight, -target.weight])
-    problem = QuadraticProblem(gram, signed, signed**2, d0, scalar)
-    return OrderingTask(problem, scale, pool_bound(problem, source.index.shape[1]))
+    if not scalar or discrepancy.estimator == PLUG_IN:  # a norm: "embedding" measures minibatches, not an estimate
+        problem = QuadraticProblem(gram, signed, np.arange(len(signed)), np.zeros(len(signed)), d0, scalar)
+        return OrderingTask(problem, scale, pool_bound(problem, source.index.shape[1]))
+    if isinstance(discrepancy, CORAL):
+        signed = signed * np.repeat(discrepancy.corrections(features), len(source.weight))
+    partner = np.concatenate([partners(source), len(source.weight) + partners(target)])
+    pair = np.square(signed) * (1 - 2 * np.concatenate([source.own, target.own]))
+    return OrderingTask(QuadraticProblem(gram, signed, partner, pair, d0, True), scale, None)
+
+
+def partners(pool: Pool) -> IntArray:
+    """The other row (k,) of every row's stratum."""
+    rows = np.arange(len(pool.stratum))
+    same = (pool.stratum[:, None] == pool.stratum) & (rows[:, None] != rows)
+    if not (same.sum(1) == 1).all():
+        raise SettingError(
+            "the unbiased estimate orders pools with two rows of every stratum",
+            f"{int((same.sum(1) != 1).sum())} rows whose stratum has not two",
+            "Draw with draws=2",
+        )
+    return np.asarray(same.argmax(1), dtype=np.int64)
 
 
 def pick(points: Tensor, pool: Pool) -> Tensor:

@@ -1,11 +1,12 @@
-"""The primitive for D̂ = Σ_{g≠h} u_g u_h κ(x_g, x_h) + Σ_h v_h κ(x_h, x_h): MMD, from kernel values.
+"""The primitive for D̂ = ‖Σ_h u_h φ(x_h)‖² − Σ_pairs e ‖φ(x_r) − φ(x_r')‖²: MMD, from kernel values.
 
-The state keeps the field of every minibatch, F_m(e) = Σ_g u_g κ(x_g, e), at all elements e of the pool. Put y in the
-place of row r's member a, and only the two kernel values of row r itself have to be taken out of it:
+The state keeps the field of every minibatch, F_m(x) = Σ_g u_g κ(x_g, x), at all elements x of the pool. Put y in the
+place of row r's member a, whose partner is b, and only row r's own kernel values have to be taken out of it:
 
-    D̂_m(y) = D̂_m + 2u_r (F_m(y) − u_r κ(a, y)) − 2u_r (F_m(a) − u_r κ(a, a)) + v_r (κ(y, y) − κ(a, a))
+    D̂_m(y) = D̂_m + T(y) − T(a),    T(y) = 2u_r (F_m(y) − u_r κ(a, y)) + u_r² κ(y, y) − e_r (κ(y, y) − 2κ(b, y))
 
-So a replacement is looked up in O(1), and made in O(P): F_m(e) += u_r (κ(y, e) − κ(a, e)), along two Gram lines.
+So a replacement is looked up in O(1), and made in O(P): F_m(x) += u_r (κ(y, x) − κ(a, x)), along two Gram lines. Where
+there is no pair e = 0, and b is a itself, whose line is at hand.
 """
 
 from __future__ import annotations
@@ -40,9 +41,15 @@ def prepare(problem: Any, state: Any, arranged: Any) -> None:
                 field[e] += u[r] * one[e]
         total = 0.0
         for r in range(rows):
-            x = arranged[r, m]
-            total += u[r] * (field[x] - u[r] * gram[x, x]) + problem.own[r] * gram[x, x]
+            total += u[r] * field[arranged[r, m]] - apart(problem, arranged, r, m)
         state.values[m] = total
+
+
+@compiled
+def apart(problem: Any, arranged: Any, r: int, m: int) -> float:
+    """e_r (κ(a, a) − κ(a, b)), a row r's member and b its partner: over both rows of a pair, e ‖φ(a) − φ(b)‖²."""
+    a, b, e = arranged[r, m], arranged[problem.partner[r], m], problem.pair[r]
+    return e * (float(problem.gram[a, a]) - float(problem.gram[a, b])) if e != 0.0 else 0.0
 
 
 @compiled
@@ -56,7 +63,7 @@ def measure(problem: Any, arranged: Any, values: Any) -> None:
             line, others = gram[arranged[r, m]], 0.0
             for g in range(r):
                 others += u[g] * line[arranged[g, m]]
-            total += 2 * u[r] * others + problem.own[r] * line[arranged[r, m]]
+            total += 2 * u[r] * others + u[r] * u[r] * line[arranged[r, m]] - apart(problem, arranged, r, m)
         values[m] = total
 
 
@@ -64,21 +71,19 @@ def measure(problem: Any, arranged: Any, values: Any) -> None:
 def here(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any) -> None:
     """Minibatch m with each element of row r in turn."""
     horizon, first, a = arranged.shape[1], r * arranged.shape[1], arranged[r, m]
-    u, own, field, diagonal = problem.signed[r], problem.own[r], state.field[m], state.diagonal
-    base = state.values[m] - 2 * u * (field[a] - u * diagonal[a]) - own * diagonal[a]
-    line = problem.gram[a]
+    u, pair, field, diagonal = problem.signed[r], problem.pair[r], state.field[m], state.diagonal
+    own = u * u - pair
+    line, partner = problem.gram[a], problem.gram[arranged[problem.partner[r], m]]
+    base = state.values[m] - 2 * u * (field[a] - u * diagonal[a]) - own * diagonal[a] - 2 * pair * partner[a]
     for e in range(first, first + horizon):
-        out[e - first] = base + 2 * u * (field[e] - u * line[e]) + own * diagonal[e]
+        out[e - first] = base + 2 * u * (field[e] - u * line[e]) + own * diagonal[e] + 2 * pair * partner[e]
 
 
 @compiled
 def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
     """Each minibatch m' ≥ start with element y of row r."""
-    u, own, field, diagonal, line = problem.signed[r], problem.own[r], state.field, state.diagonal, problem.gram[y]
     for m in range(start, arranged.shape[1]):
-        a = arranged[r, m]
-        around = field[m, y] - field[m, a] - u * (line[a] - diagonal[a])
-        out[m] = state.values[m] + 2 * u * around + own * (diagonal[y] - diagonal[a])
+        out[m] = replaced(problem, state, arranged, r, m, y)
 
 
 @compiled
@@ -91,9 +96,13 @@ def everywhere(problem: Any, state: Any, arranged: Any, r: int, out: Any) -> Non
 @compiled
 def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
     """Minibatch m with element y of row r."""
-    a, u, field, diagonal = arranged[r, m], problem.signed[r], state.field[m], state.diagonal
-    around = field[y] - field[a] - u * (problem.gram[a, y] - diagonal[a])
-    value: float = state.values[m] + 2 * u * around + problem.own[r] * (diagonal[y] - diagonal[a])
+    gram, a, u, pair = problem.gram, arranged[r, m], problem.signed[r], problem.pair[r]
+    field, diagonal = state.field[m], state.diagonal
+    around = u * (field[y] - field[a] - u * (gram[y, a] - diagonal[a]))
+    if pair != 0.0:
+        b = arranged[problem.partner[r], m]
+        around += pair * (gram[y, b] - gram[a, b])
+    value: float = state.values[m] + 2 * around + (u * u - pair) * (diagonal[y] - diagonal[a])
     return value
 
 

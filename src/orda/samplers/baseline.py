@@ -49,7 +49,13 @@ class Baseline(Sampler):
         diagnostics: dict[str, Any] = {"sampler": self.name, "unbiased": self.unbiased}
         diagnostics |= {key: [source_notes[key], target_notes[key]] for key in source_notes}
         diagnostics["seconds"] = time.perf_counter() - started
-        return Plan(equal_weight_plan(source), equal_weight_plan(target), diagnostics)
+        own = (1 / len(view.source), 1 / len(view.target)) if self.distinct else (0.0, 0.0)
+        return Plan(equal_weight_plan(source, own[0]), equal_weight_plan(target, own[1]), diagnostics)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether the examples of a minibatch are always different ones."""
+        return True
 
     def view(self, features: Features) -> Embedding:
         """The points from which examples are chosen, and their kernel: the features themselves, unless overridden."""

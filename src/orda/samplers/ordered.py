@@ -22,7 +22,16 @@ from orda.ordering import (
 )
 from orda.records import Features, Plan
 from orda.samplers.base import Sampler
-from orda.samplers.stratified import as_plan, check_discrepancy, check_min_size, describe, stratify_both
+from orda.samplers.stratified import (
+    as_plan,
+    check_discrepancy,
+    check_divides,
+    check_draws,
+    check_min_size,
+    describe,
+    means,
+    stratify_both,
+)
 from orda.seeds import children
 from orda.stratification import draw
 
@@ -34,7 +43,10 @@ class Ordered(Sampler):
     ``optimiser``  "assignment" (default), "greedy" (the paper's Algorithm 2), "exchange", "annealing", "tabu", or an
                    ``Optimiser`` with settings of its own.
     ``objective``  "scalar": Σ(D̂ − D0)², the paper's; "embedding": Σ‖v_m − v_0‖².
-    ``min_size``   n_min; ``None`` (default) means the horizon M, as in the paper.
+    ``min_size``   n_min; ``None`` (default) means the horizon M times ``draws``; with one draw M, as in the paper.
+    ``draws``      examples that a minibatch takes from a stratum: 1, or 2 (from k/2 strata), as an unbiased estimate
+                   needs. ``None`` (default): as many as the discrepancy's estimator needs. The scalar objective is of
+                   that same estimate.
     """
 
     name: ClassVar[str] = "ordered"
@@ -47,6 +59,7 @@ class Ordered(Sampler):
         optimiser: str | Optimiser = "assignment",
         objective: str = "scalar",
         min_size: int | None = None,
+        draws: int | None = None,
     ) -> None:
         self.discrepancy = check_discrepancy(MMD(gammas="median") if discrepancy is None else discrepancy)
         self.optimiser = make_optimiser(optimiser)
@@ -54,6 +67,7 @@ class Ordered(Sampler):
             raise UnknownName("objective", objective, OBJECTIVES)
         self.objective = objective
         self.min_size = None if min_size is None else check_min_size(min_size)
+        self.draws = check_draws(draws, self.discrepancy)
 
     def plan(
         self,
@@ -63,16 +77,19 @@ class Ordered(Sampler):
         rng: np.random.Generator,
         previous: Plan | None = None,
     ) -> Plan:
-        began = time.perf_counter()
+        began, strata = time.perf_counter(), check_divides(self.draws, batch_size)
         for_strata, for_source, for_target, for_order = children(rng, 4)
         discrepancy = self.discrepancy.resolved(features)
         embedding = discrepancy.embedding(features)
         if previous is None:
             warn_if_blind(embedding.kernel, embedding.source, embedding.target)
-        min_size = horizon if self.min_size is None else self.min_size
-        source, target = stratify_both(embedding, batch_size, min_size, for_strata, previous)
+        min_size = self.draws * horizon if self.min_size is None else self.min_size
+        source, target = stratify_both(embedding, strata, min_size, for_strata, previous)
         stratified = time.perf_counter()
-        pools = draw(source.strata, horizon, for_source), draw(target.strata, horizon, for_target)
+        pools = (
+            draw(source.strata, horizon, for_source, self.draws),
+            draw(target.strata, horizon, for_target, self.draws),
+        )
         within = None if isinstance(embedding.kernel, Linear) else (source.mean_kernel, target.mean_kernel)
         task = ordering_task(
             discrepancy,
@@ -84,7 +101,7 @@ class Ordered(Sampler):
         )
         prepared = time.perf_counter()
         ordering = self.optimiser(task.problem, initial_arrangement(2 * batch_size, horizon), for_order)
-        positions = ordering.arranged % horizon
+        positions, centres = ordering.arranged % horizon, means(features)
         seconds = {
             "stratify": stratified - began,
             "prepare": prepared - stratified,
@@ -99,8 +116,8 @@ class Ordered(Sampler):
             "ordering": self.describe_ordering(task, ordering),
         }
         return Plan(
-            as_plan(pools[0], source.strata, positions[:batch_size]),
-            as_plan(pools[1], target.strata, positions[batch_size:]),
+            as_plan(pools[0], source.strata, centres[0], positions[:batch_size]),
+            as_plan(pools[1], target.strata, centres[1], positions[batch_size:]),
             diagnostics,
         )
 
@@ -129,6 +146,7 @@ class Ordered(Sampler):
             "optimiser": self.optimiser.settings(),
             "objective": self.objective,
             "min_size": self.min_size,
+            "draws": self.draws,
         }
 
 

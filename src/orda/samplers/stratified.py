@@ -1,4 +1,4 @@
-"""Stratified sampling (VaRDASS): one independent draw per stratum and minibatch, weighted by the stratum's share."""
+"""Stratified sampling (VaRDASS): independent draws from every stratum, weighted by the stratum's share."""
 
 from __future__ import annotations
 
@@ -8,29 +8,38 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from orda.discrepancies import MMD, Discrepancy, Embedding
+from orda.discrepancies.base import UNBIASED
 from orda.errors import SettingError, StratumWarning
-from orda.kernels import warn_if_blind
+from orda.kernels import mean, warn_if_blind
 from orda.records import DomainPlan, Features, IntArray, Plan, Pool, Strata
 from orda.samplers.base import Sampler
 from orda.seeds import children
 from orda.stratification import Stratification, Workspace, draw_independent, stratify
+from orda.threads import in_pieces
 
 
 class Stratified(Sampler):
     """Each domain is cut into k strata by the discrepancy's own map; a minibatch takes one random example of each.
 
     The strata minimise Σ_h n_h SSE_h, which over n² is exactly the variance of the weighted mean embedding under such
-    draws. ``min_size`` is the smallest stratum allowed (VaRDASS has no such rule: 1).
+    draws.
+
+    ``min_size``  the smallest stratum allowed (VaRDASS has no such rule: 1).
+    ``draws``     examples that a minibatch takes from a stratum. 2 (two different ones, from k/2 strata) is what an
+                  unbiased estimate needs, and the default for a discrepancy with estimator="unbiased"; else 1.
     """
 
     name: ClassVar[str] = "stratified"
     unbiased: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
 
-    def __init__(self, discrepancy: Discrepancy | None = None, *, min_size: int = 1) -> None:
+    def __init__(self, discrepancy: Discrepancy | None = None, *, min_size: int = 1, draws: int | None = None) -> None:
         self.discrepancy = check_discrepancy(MMD(gammas="median") if discrepancy is None else discrepancy)
         self.min_size = check_min_size(min_size)
+        self.draws = check_draws(draws, self.discrepancy)
 
     def plan(
         self,
@@ -40,15 +49,15 @@ class Stratified(Sampler):
         rng: np.random.Generator,
         previous: Plan | None = None,
     ) -> Plan:
-        began = time.perf_counter()
+        began, strata = time.perf_counter(), check_divides(self.draws, batch_size)
         for_strata, for_source, for_target = children(rng, 3)
         embedding = self.discrepancy.embedding(features)
         if previous is None:
             warn_if_blind(embedding.kernel, embedding.source, embedding.target)
-        source, target = stratify_both(embedding, batch_size, self.min_size, for_strata, previous)
+        source, target = stratify_both(embedding, strata, self.min_size, for_strata, previous)
         pools = (
-            draw_independent(source.strata, horizon, for_source),
-            draw_independent(target.strata, horizon, for_target),
+            draw_independent(source.strata, horizon, for_source, self.draws),
+            draw_independent(target.strata, horizon, for_target, self.draws),
         )
         diagnostics = {
             "sampler": self.name,
@@ -56,10 +65,18 @@ class Stratified(Sampler):
             "seconds": time.perf_counter() - began,
             "strata": {"source": describe(source), "target": describe(target)},
         }
-        return Plan(as_plan(pools[0], source.strata), as_plan(pools[1], target.strata), diagnostics)
+        centres = means(features)
+        return Plan(
+            as_plan(pools[0], source.strata, centres[0]), as_plan(pools[1], target.strata, centres[1]), diagnostics
+        )
 
     def settings(self) -> dict[str, Any]:
-        return {"name": self.name, "discrepancy": self.discrepancy.settings(), "min_size": self.min_size}
+        return {
+            "name": self.name,
+            "discrepancy": self.discrepancy.settings(),
+            "min_size": self.min_size,
+            "draws": self.draws,
+        }
 
 
 def stratify_both(
@@ -104,7 +121,13 @@ def start_labels(previous: DomainPlan | None, n: int, k: int) -> IntArray | None
     return strata.labels if strata is not None and strata.n == n and strata.k == k else None
 
 
-def as_plan(pool: Pool, strata: Strata, arranged: IntArray | None = None) -> DomainPlan:
+def means(features: Features) -> list[Tensor]:
+    """The mean of the features of either domain, in their dtype."""
+    domains = [features.source, features.target]
+    return [found.to(features.source.dtype) for found in in_pieces(mean, domains, features.source.device)]
+
+
+def as_plan(pool: Pool, strata: Strata, centre: Tensor, arranged: IntArray | None = None) -> DomainPlan:
     """A pool's column m (of its elements as ``arranged``, if given) becomes minibatch m."""
     index = pool.index if arranged is None else np.take_along_axis(pool.index, arranged, axis=1)
     horizon = index.shape[1]
@@ -114,6 +137,9 @@ def as_plan(pool: Pool, strata: Strata, arranged: IntArray | None = None) -> Dom
         weight=weight.repeat(horizon, 1),
         stratum=torch.from_numpy(pool.stratum).repeat(horizon, 1),
         strata=strata,
+        own=torch.from_numpy(pool.own).to(torch.float32).repeat(horizon, 1),
+        centre=centre.cpu(),
+        draws=len(pool.weight) // strata.k,
     )
 
 
@@ -144,3 +170,30 @@ def check_min_size(min_size: Any) -> int:
     if isinstance(min_size, bool) or not isinstance(min_size, (int, np.integer)) or min_size < 1:
         raise SettingError("min_size must be an integer of at least 1", repr(min_size))
     return int(min_size)
+
+
+def check_draws(draws: Any, discrepancy: Discrepancy) -> int:
+    """Draws from a stratum: as asked for, or as many as the discrepancy's estimator needs."""
+    needed = 2 if discrepancy.estimator == UNBIASED else 1
+    if draws is None:
+        return needed
+    if isinstance(draws, bool) or draws not in (1, 2):
+        raise SettingError("draws from a stratum must be 1 or 2", repr(draws), "Leave it out: the estimator decides")
+    if draws < needed:
+        raise SettingError(
+            "an unbiased estimate needs two draws from every stratum",
+            f"draws={draws} for {discrepancy.name} with estimator={discrepancy.estimator!r}",
+            'Leave draws out, or use estimator="plug-in"',
+        )
+    return int(draws)
+
+
+def check_divides(draws: int, batch_size: int) -> int:
+    """The number of strata of a minibatch of ``batch_size`` examples."""
+    if batch_size % draws:
+        raise SettingError(
+            f"with {draws} draws from every stratum batch_size must be a multiple of {draws}",
+            batch_size,
+            f"Pass batch_size={batch_size + 1}",
+        )
+    return batch_size // draws

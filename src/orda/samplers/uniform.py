@@ -25,11 +25,16 @@ class Uniform(Baseline):
     replacement: bool = True
     name: ClassVar[str] = "uniform"
     unbiased: ClassVar[bool] = True
+    independent: ClassVar[bool] = True
     needs_features: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.replacement, bool):
             raise SettingError("replacement must be True or False", repr(self.replacement), "Pass a bool")
+
+    @property
+    def distinct(self) -> bool:
+        return not self.replacement
 
     def draw(
         self, kernel: Kernel, x: Tensor, batch_size: int, horizon: int, rng: np.random.Generator

@@ -124,6 +124,6 @@ def together(plan: Plan, features: Features, discrepancy: Discrepancy) -> float:
     zs, ws = rows_of(plan.source, features.source, slice(None))
     zt, wt = rows_of(plan.target, features.target, slice(None))
     one = discrepancy.resolved(features)(
-        zs.flatten(0, 1), zt.flatten(0, 1), ws.flatten() / plan.horizon, wt.flatten() / plan.horizon
+        zs.flatten(0, 1), zt.flatten(0, 1), *(draws.weight.flatten() / plan.horizon for draws in (ws, wt))
     )
     return float(one)

@@ -1,0 +1,458 @@
+"""What estimators, samplers and λ do to the accuracy of a small network on the features of images in several styles.
+
+    python benchmarks/emoji_study.py extract --root ROOT --out emoji.npz      # ROOT/style/class/file.png, once
+    python benchmarks/emoji_study.py run --features emoji.npz --out runs.jsonl --grid full --jobs 16 --limit-seconds 540
+    python benchmarks/emoji_study.py report --out runs.jsonl --figure emoji.png
+
+Images become EfficientNet-Lite0's features. A run trains two layers on a labelled source style and an unlabelled target
+style, with orda's own loader and losses, and measures the accuracy on the target style. Images are split by *file
+name*: the same emoji stands in every style, and those tested on were seen in none. Runs of one (source, target, seed)
+share split and first weights, so all comparisons are of pairs. ``run`` goes on where it was stopped; ``report`` shows
+what there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import itertools
+import json
+import multiprocessing
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch.utils.data import TensorDataset
+
+for package, rooms in (("kornia", ("color", "enhance")), ("yaml", ()), ("PIL", ())):  # for images; features need none
+    if importlib.util.find_spec(package) is None:
+        sys.modules |= {name: MagicMock() for name in (package, *(f"{package}.{room}" for room in rooms))}
+
+import orda  # noqa: E402
+from orda import seeds  # noqa: E402
+
+STYLES = ("noto", "twemoji", "fluent", "openmoji")
+LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+HELD_OUT = 0.3  # of the file names: what accuracy is measured on
+HIDDEN, BATCH, STEPS, HORIZON, RATE = 128, 32, 600, 100, 1e-3
+PROBES = (250, 550)  # steps, both half way through a plan, at which the estimates are compared with D0
+Case = dict[str, Any]
+
+ORDERED: dict[str, dict[str, Any]] = {
+    "greedy": {"optimiser": "greedy"},
+    "assignment": {},
+    "embedding": {"objective": "embedding"},
+}
+VARIANTS = {  # sampler, estimator, draws from a stratum
+    "full": [
+        ("uniform", "plug-in", None),
+        ("uniform", "unbiased", None),
+        *((s, e, None) for s in ("stratified", *ORDERED) for e in ("plug-in", "unbiased")),
+        *((s, "plug-in", 2) for s in ("stratified", "assignment")),
+    ],
+    "partners": [("assignment", e, None) for e in ("partners", "partners seen")],
+}
+
+
+# ---- features ---------------------------------------------------------------------------------------------------
+
+
+def extract(root: Path, out: Path, styles: list[str], size: int) -> None:
+    """Features of all images of the styles, as float16, with classes and file names."""
+    from PIL import Image
+
+    from orda.models import build_model
+
+    model = build_model("efficientnet-lite0", 2, seed=0).eval()
+    arrays: dict[str, np.ndarray] = {}
+    for style in styles:
+        files = sorted((root / style).glob("*/*.png"))
+        features = []
+        for start in range(0, len(files), 32):
+            images = [
+                Image.open(file).convert("RGB").resize((size, size), Image.Resampling.BICUBIC)
+                for file in files[start : start + 32]
+            ]
+            x = torch.stack([torch.from_numpy(np.array(image)) for image in images]).permute(0, 3, 1, 2).float()
+            with torch.no_grad():
+                features.append(model.features((x - 127) / 128).numpy())
+            print(f"\r{style} {start + len(images)}/{len(files)}", end="", flush=True)
+        arrays[f"{style} x"] = np.concatenate(features).astype(np.float16)
+        arrays[f"{style} class"] = np.array([file.parent.name for file in files])
+        arrays[f"{style} file"] = np.array([file.name for file in files])
+        print()
+    np.savez_compressed(out, **arrays)
+
+
+class Data:
+    """All styles: features (n, d) in one scale, labels, and the file names by which they are split."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as arrays:
+            self.styles = sorted({name.rsplit(" ", 1)[0] for name in arrays.files})
+            x = {style: torch.from_numpy(arrays[f"{style} x"]).float() for style in self.styles}
+            names = {style: arrays[f"{style} class"] for style in self.styles}
+            self.files = {style: arrays[f"{style} file"] for style in self.styles}
+        self.classes = sorted({name for style in self.styles for name in names[style]})
+        self.y = {style: torch.from_numpy(np.searchsorted(self.classes, names[style])) for style in self.styles}
+        every = torch.cat(list(x.values()))
+        self.x = {style: (x[style] - every.mean(0)) / every.std() for style in self.styles}
+
+    def parts(self, style: str, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Which rows train and which are held out: by file name, the same names in every style."""
+        names = np.unique(np.concatenate(list(self.files.values())))
+        held = seeds.generator(seed, "split").random(len(names)) < HELD_OUT
+        out = torch.from_numpy(held[np.searchsorted(names, self.files[style])])
+        return ~out, out
+
+
+# ---- one run ----------------------------------------------------------------------------------------------------
+
+
+class Net(torch.nn.Module):
+    """Two layers: what the first one gives is aligned."""
+
+    def __init__(self, d: int, classes: int, seed: int) -> None:
+        super().__init__()
+        with seeds.torch_stream(seed, "network"):
+            self.body = torch.nn.Sequential(torch.nn.Linear(d, HIDDEN), torch.nn.ReLU())
+            self.head = torch.nn.Linear(HIDDEN, classes)
+
+
+class Partners:
+    """‖μ_h‖² by κ(z_h, z̃), z̃ another member of the stratum at the features of the plan, without a second draw.
+
+    Only half of the pair carries a gradient, which is therefore doubled. ``seen``: features are refreshed whenever
+    their example is in a minibatch.
+    """
+
+    def __init__(self, seen: bool, rng: np.random.Generator) -> None:
+        self.seen, self.rng = seen, rng
+        self.bank: list[torch.Tensor] = []
+        self.labels: list[np.ndarray] = []
+
+    def planned(self, plan: orda.Plan, features: orda.Features) -> None:
+        self.bank = [features.source.clone(), features.target.clone()]
+        self.labels = [part.strata.labels for part in (plan.source, plan.target) if part.strata]
+
+    def __call__(self, mmd: orda.MMD, z: list[torch.Tensor], batch: orda.Batch) -> torch.Tensor:
+        value = mmd(z[0], z[1], batch.source.weight, batch.target.weight)
+        for domain, half in enumerate((batch.source, batch.target)):
+            rows, labels = half.index.numpy(), self.labels[domain]
+            members = [np.flatnonzero(labels == labels[i]) for i in rows]
+            others = [m[m != i] if len(m) > 1 else m for m, i in zip(members, rows, strict=True)]
+            kept = self.bank[domain][[int(self.rng.choice(other)) for other in others]]
+            sizes = torch.tensor([len(m) for m in members])
+            pairs = mmd.kernel.gram(z[domain][:, None], kept[:, None])[:, 0, 0]  # type: ignore[union-attr]
+            own = mmd.kernel.diagonal(z[domain])  # type: ignore[union-attr]
+            square = (1 - 1 / sizes) * (2 * pairs - pairs.detach()) + own / sizes
+            value = value + (half.weight**2 * (square - own)).sum()
+            if self.seen:
+                self.bank[domain][half.index] = z[domain].detach()
+        return value
+
+
+def make_discrepancy(case: Case) -> orda.Discrepancy:
+    estimator = "unbiased" if case["estimator"] == "unbiased" else "plug-in"
+    if case["algorithm"] == "coral":
+        return orda.CORAL(estimator=estimator)
+    return orda.MMD(gammas="median", estimator=estimator)
+
+
+def make_sampler(case: Case, discrepancy: orda.Discrepancy) -> orda.Sampler:
+    if case["sampler"] == "uniform":
+        return orda.Uniform()
+    if case["sampler"] == "stratified":
+        return orda.Stratified(discrepancy, draws=case["draws"])
+    return orda.Ordered(discrepancy, draws=case["draws"], **ORDERED[case["sampler"]])
+
+
+def train(case: Case, data: Data) -> Case:
+    """The case with what became of it."""
+    began, seed = time.process_time(), seeds.child(case["seed"], case["source"], case["target"])
+    fit_s, held_s = data.parts(case["source"], case["seed"])
+    fit_t, held_t = data.parts(case["target"], case["seed"])
+    (xs, ys), xt = (data.x[case["source"]], data.y[case["source"]]), data.x[case["target"]]
+    net = Net(xs.shape[1], len(data.classes), seed)
+    adam = torch.optim.Adam(net.parameters(), lr=RATE)
+    asked = discrepancy = make_discrepancy(case)
+    partners = Partners("seen" in case["estimator"], seeds.generator(seed, "partners"))
+
+    def planned(plan: orda.Plan, features: orda.Features | None) -> None:
+        nonlocal discrepancy
+        features = loader.extract() if features is None else features
+        discrepancy = asked.resolved(features)  # the median of today's features, n/(n − 1)
+        partners.planned(plan, features)
+
+    loader = orda.AdaptationLoader(
+        TensorDataset(xs[fit_s], ys[fit_s]),
+        TensorDataset(xt[fit_t]),
+        sampler=make_sampler(case, asked),
+        batch_size=BATCH,
+        horizon=HORIZON,
+        featurizer=net.body,
+        seed=seed,
+        on_plan=planned,
+    )
+    probes: list[dict[str, float]] = []
+    for step, batch in enumerate(itertools.islice(loader, STEPS)):
+        z = [net.body(batch.source.x), net.body(batch.target.x)]
+        losses = F.cross_entropy(net.head(z[0]), batch.source.y, reduction="none")
+        loss = (batch.source.weight * losses).sum()
+        if case["lambda"] > 0:
+            if case["estimator"].startswith("partners"):
+                estimate = partners(discrepancy, z, batch)  # type: ignore[arg-type]
+            else:
+                estimate = discrepancy(*z, batch.source, batch.target)
+            loss = loss + case["lambda"] * estimate
+        if step in PROBES and loader.plan is not None:
+            probes.append(probe(loader.plan, step % HORIZON + 1, loader.extract(), discrepancy))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+
+    def accuracy(x: torch.Tensor, y: torch.Tensor) -> float:
+        with torch.no_grad():
+            return float((net.head(net.body(x)).argmax(1) == y).float().mean())
+
+    found = {
+        "accuracy": accuracy(xt[held_t], data.y[case["target"]][held_t]),
+        "source_accuracy": accuracy(xs[held_s], ys[held_s]),
+        "finite": bool(torch.isfinite(loss)),
+        "probes": probes,
+        "seconds": round(time.process_time() - began, 3),
+    }
+    return case | found
+
+
+def probe(plan: orda.Plan, position: int, features: orda.Features, discrepancy: orda.Discrepancy) -> dict[str, float]:
+    """D0 of the features as they are now, and what the minibatches still to come make of it (others are fitted to)."""
+
+    def rest(part: orda.DomainPlan) -> orda.DomainPlan:
+        names = ("index", "weight", "stratum", "own")
+        return replace(part, **{name: getattr(part, name)[position:] for name in names})
+
+    ahead = orda.Plan(rest(plan.source), rest(plan.target))
+    assessed = orda.assess(ahead, features.source, features.target, discrepancy)
+    return {"d0": assessed.d0, "bias": assessed.bias, "variance": assessed.variance}
+
+
+# ---- many runs --------------------------------------------------------------------------------------------------
+
+
+def cases(grid: str, algorithms: list[str], styles: list[str], lambdas: list[float], repeats: int) -> Iterator[Case]:
+    """Seeds are the outermost loop: after some of them every variant has as many."""
+    pairs = list(itertools.permutations(styles, 2))
+    names = ("algorithm", "sampler", "estimator", "draws", "lambda", "source", "target", "seed")
+    for seed in range(repeats):
+        for source, target in pairs:
+            yield dict(zip(names, ("none", "uniform", "plug-in", None, 0.0, source, target, seed), strict=True))
+        for algorithm, variant, weight in itertools.product(algorithms, VARIANTS[grid], lambdas):
+            for source, target in pairs:
+                yield dict(zip(names, (algorithm, *variant, weight, source, target, seed), strict=True))
+
+
+def key(case: Case) -> str:
+    return json.dumps([case[name] for name in sorted(case)])
+
+
+def read(path: Path) -> list[Case]:
+    """The finished runs; a line that a kill cut off is left out."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            continue
+    return rows
+
+
+WORKER: dict[str, Data] = {}
+
+
+def start(features: Path) -> None:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    WORKER["data"] = Data(features)
+
+
+def one(case: Case) -> Case:
+    return train(case, WORKER["data"])
+
+
+def run(features: Path, out: Path, todo: list[Case], jobs: int, limit: float) -> None:
+    """The cases that are not in ``out`` yet, ``jobs`` at a time, until done or out of time."""
+    began = time.perf_counter()
+    names = sorted(todo[0])
+    done = {key({name: row[name] for name in names}) for row in read(out)}
+    todo = [case for case in todo if key(case) not in done]
+    print(f"{len(done)} runs done, {len(todo)} to do", flush=True)
+    start(features)
+    for case in {(c["algorithm"], c["sampler"], c["estimator"]): c for c in todo}.values():
+        train(case | {"seed": -1}, WORKER["data"])  # what is compiled is compiled once, and kept for all
+    print(f"compiled after {time.perf_counter() - began:.0f} s", flush=True)
+    with multiprocessing.get_context("spawn").Pool(jobs, start, (features,)) as pool, out.open("a") as file:
+        if out.stat().st_size and not out.read_bytes().endswith(b"\n"):
+            file.write("\n")
+        for count, row in enumerate(pool.imap_unordered(one, todo), 1):
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            spent = time.perf_counter() - began
+            if count % 50 == 0:
+                print(f"{count}/{len(todo)} in {spent:.0f} s", flush=True)
+            if spent > limit:
+                print(f"out of time after {count} of {len(todo)}: run again to go on")
+                break
+
+
+# ---- tables and figure ------------------------------------------------------------------------------------------
+
+
+def label(row: Case) -> str:
+    return f"{row['sampler']} {row['estimator']}" + ("" if row["draws"] is None else f", draws={row['draws']}")
+
+
+def table(rows: list[Case], algorithm: str) -> dict[str, dict[float, dict[tuple[Any, ...], Case]]]:
+    """Variant -> λ -> (source, target, seed) -> run."""
+    found: dict[str, dict[float, dict[tuple[Any, ...], Case]]] = {}
+    for row in rows:
+        if row["algorithm"] == algorithm:
+            unit = row["source"], row["target"], row["seed"]
+            found.setdefault(label(row), {}).setdefault(row["lambda"], {})[unit] = row
+    return found
+
+
+def paired(one: dict[Any, Case], other: dict[Any, Case]) -> tuple[float, float, int]:
+    """Mean difference of target accuracy in %, half its 95 % interval, number of pairs.
+
+    The interval is a t-interval over (source, target) means: seeds of one pair of styles are not independent problems.
+    """
+    from scipy import stats
+
+    by_pair: dict[Any, list[float]] = {}
+    units = one.keys() & other.keys()
+    for unit in units:
+        by_pair.setdefault(unit[:2], []).append(100 * (one[unit]["accuracy"] - other[unit]["accuracy"]))
+    means = np.array([np.mean(values) for values in by_pair.values()])
+    if len(means) < 2:
+        return float(means.mean()) if len(means) else float("nan"), float("nan"), len(units)
+    half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
+    return float(means.mean()), float(half), len(units)
+
+
+def mean_of(runs: dict[Any, Case], key: str = "accuracy") -> float:
+    return 100 * float(np.mean([row[key] for row in runs.values()])) if runs else float("nan")
+
+
+def report(rows: list[Case], figure: Path | None, against: str) -> None:
+    none = {(r["source"], r["target"], r["seed"]): r for r in rows if r["algorithm"] == "none"}
+    if none:
+        source = mean_of(none, "source_accuracy")
+        print(f"no alignment: target {mean_of(none):.1f} %, source {source:.1f} % ({len(none)} runs)")
+    for algorithm in sorted({row["algorithm"] for row in rows} - {"none"}):
+        found = table(rows, algorithm)
+        lambdas = sorted({weight for by_lambda in found.values() for weight in by_lambda})
+        print(
+            f"\n{algorithm}: target accuracy in %, by λ\n\n| variant | " + " | ".join(f"{w:g}" for w in lambdas) + " |"
+        )
+        print("|---" * (len(lambdas) + 1) + "|")
+        for name, by_lambda in found.items():
+            print(f"| {name} | " + " | ".join(f"{mean_of(by_lambda.get(w, {})):.1f}" for w in lambdas) + " |")
+        print(
+            "\nbias of D̂ over D0, half way through a plan\n\n| variant | "
+            + " | ".join(f"{w:g}" for w in lambdas)
+            + " |"
+        )
+        print("|---" * (len(lambdas) + 1) + "|")
+        for name, by_lambda in found.items():
+            print(f"| {name} | " + " | ".join(f"{bias(by_lambda.get(w, {})):.2f}" for w in lambdas) + " |")
+        best = {name: max(by, key=lambda w: mean_of(by[w])) for name, by in found.items()}
+        print("\n| variant | best λ | target % | − " + " | − ".join(["no alignment", f"{against} at its best"]) + " |")
+        print("|---" * 5 + "|")
+        for name, by_lambda in sorted(found.items(), key=lambda item: -mean_of(item[1][best[item[0]]])):
+            at_best = by_lambda[best[name]]
+            columns = [paired(at_best, none)]
+            if against in found:
+                columns.append(paired(at_best, found[against][best[against]]))
+            cells = " | ".join(f"{mean:+.2f} ± {half:.2f}" for mean, half, _ in columns)
+            print(f"| {name} | {best[name]:g} | {mean_of(at_best):.1f} | {cells} |")
+    if figure:
+        draw(rows, none, figure)
+
+
+def bias(runs: dict[Any, Case]) -> float:
+    """The median over runs and probes of bias/D0."""
+    shares = [p["bias"] / p["d0"] for row in runs.values() for p in row["probes"] if p["d0"] > 0]
+    return float(np.median(shares)) if shares else float("nan")
+
+
+def draw(rows: list[Case], none: dict[Any, Case], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    algorithms = sorted({row["algorithm"] for row in rows} - {"none"})
+    figure = Figure(figsize=(6 * len(algorithms), 4.5), layout="constrained")
+    axes = figure.subplots(1, len(algorithms), squeeze=False)[0]
+    for panel, algorithm in zip(axes, algorithms, strict=True):
+        samplers = list(dict.fromkeys(row["sampler"] for row in rows if row["algorithm"] == algorithm))
+        for name, by_lambda in table(rows, algorithm).items():
+            lambdas = sorted(by_lambda)
+            sampler, estimator = name.split(" ", 1)
+            style = {"plug-in": "--", "unbiased": "-"}.get(estimator, ":")
+            accuracy = [mean_of(by_lambda[w]) for w in lambdas]
+            panel.plot(lambdas, accuracy, style, color=f"C{samplers.index(sampler)}", label=name, marker=".")
+        if none:
+            panel.axhline(mean_of(none), color="black", linewidth=0.8)
+        panel.set(xscale="log", xlabel="λ", ylabel="target accuracy (%)", title=algorithm)
+        panel.legend(fontsize=7)
+    figure.savefig(path, dpi=150)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    to_extract = commands.add_parser("extract", help="images to features")
+    to_extract.add_argument("--root", type=Path, required=True)
+    to_extract.add_argument("--out", type=Path, required=True)
+    to_extract.add_argument("--styles", nargs="+", default=list(STYLES))
+    to_extract.add_argument("--size", type=int, default=144)
+    to_run = commands.add_parser("run", help="train")
+    to_run.add_argument("--features", type=Path, required=True)
+    to_run.add_argument("--out", type=Path, required=True)
+    to_run.add_argument("--grid", choices=list(VARIANTS), default="full")
+    to_run.add_argument("--algorithms", nargs="+", choices=("mmd", "coral"), default=["mmd", "coral"])
+    to_run.add_argument("--samplers", nargs="+", help="only these")
+    to_run.add_argument("--lambdas", nargs="+", type=float, default=list(LAMBDAS))
+    to_run.add_argument("--pairs", type=int, help="only the first pairs of styles")
+    to_run.add_argument("--repeats", type=int, default=3)
+    to_run.add_argument("--jobs", type=int, default=1)
+    to_run.add_argument("--limit-seconds", type=float, default=float("inf"))
+    to_report = commands.add_parser("report", help="tables and a figure of what there is")
+    to_report.add_argument("--out", type=Path, required=True)
+    to_report.add_argument("--figure", type=Path)
+    to_report.add_argument("--against", default="uniform plug-in")
+    options = parser.parse_args()
+    if options.command == "extract":
+        extract(options.root, options.out, options.styles, options.size)
+    elif options.command == "report":
+        report(read(options.out), options.figure, options.against)
+    else:
+        styles = Data(options.features).styles
+        todo = list(cases(options.grid, options.algorithms, styles, options.lambdas, options.repeats))
+        if options.samplers:
+            todo = [case for case in todo if case["sampler"] in options.samplers]
+        if options.pairs:
+            wanted = list(itertools.permutations(styles, 2))[: options.pairs]
+            todo = [case for case in todo if (case["source"], case["target"]) in wanted]
+        run(options.features, options.out, todo, options.jobs, options.limit_seconds)
+
+
+if __name__ == "__main__":
+    main()
