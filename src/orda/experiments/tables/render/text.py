@@ -34,13 +34,16 @@ def styled_lines(grid: Grid, width: int | None = None, starred: bool = False) ->
 
 
 def _panels(grid: Grid, width: int | None, starred: bool) -> list[list[int]]:
-    """The columns of each panel, by number; every panel has the labels besides."""
-    panels: list[list[int]] = [[]]
-    used = first = _width(grid, 0, starred)
+    """The columns of each panel, by number, those of words in all of them."""
+    words = [column for column in grid.words if column]
+    first = _width(grid, 0, starred) + sum(_width(grid, column, starred) + len(GAP) for column in words)
+    panels, used = [list(words)], first
     for column in range(1, len(grid.heads)):
+        if column in words:
+            continue
         more = _width(grid, column, starred) + len(RULED if _ruled(grid, column) else GAP)
-        if width is not None and panels[-1] and used + more > width:
-            panels.append([])
+        if width is not None and used > first and used + more > width:
+            panels.append(list(words))
             used = first
         panels[-1].append(column)
         used += more
