@@ -82,7 +82,7 @@ class Optimiser(ABC):
         clock = Clock(self.time_budget)
         arranged = arranged.copy()
         state = prepared(problem, arranged)
-        values = measured(problem, arranged)
+        values = state.values.copy()
         objectives = [objective(problem, values)]
         best = arranged.copy(), values, objectives[0]
         for found in self.passes(problem, state, arranged, rng, clock):

@@ -1,22 +1,20 @@
 """The primitive for D̂ = ‖Ĉ_s − Ĉ_t‖²_F with batch-centred covariances: CORAL, from inner products.
 
-Take row r's side. Over its *other* rows A = Σ w_g z_g z_gᵀ and b = Σ w_g z_g; c = n/(n−1); w = w_r, q = w − w²;
-E = c(A − b bᵀ) − Ĉ_other. Then with y in row r's place Ĉ = c(A + w yyᵀ − (b + wy)(b + wy)ᵀ), so
+Put y in the place of row r's member x, of weight w. Let b be the mean of r's side and c = n/(n − 1) there, b' and c'
+those of the other side, ỹ = y − b and x̃ = x − b. The covariance of r's side becomes Ĉ + cN, and with F = Ĉ − Ĉ_other
 
-    D̂(y) = ‖E‖² + 2c(q yᵀEy − 2w bᵀEy) + c²(q²‖y‖⁴ + 2w²(‖b‖²‖y‖² + (b·y)²) − 4wq‖y‖²(b·y))
+    N = w(ỹỹᵀ − x̃x̃ᵀ) − w²(y − x)(y − x)ᵀ        D̂(y) = ‖F + cN‖² = D̂ + 2c⟨F, N⟩ + c²‖N‖²
 
-and with sums over rows g ≠ r (β_g = b·z_g, b' the other side's mean, s_g = c w_g on this side and −c' w_g on the other)
+F = Σ_g s_g a_g a_gᵀ over all members g, a_g = z_g less the mean of its side, s_g = c w_g on r's side and −c' w_g on the
+other. In inner products p_g = z_g·y, x_g = z_g·x, B_g = z_g·b, and their weighted means over a side, p̄ = Σ w_g p_g,
 
-    b·y   = Σ_{g here} w_g z_g·y                      yᵀEy = Σ_g s_g (z_g·y)² − c(b·y)² + c'(b'·y)²
-    b'·y  = Σ_{g other} w_g z_g·y                     bᵀEy = Σ_g s_g β_g (z_g·y) − c‖b‖²(b·y) + c'(b·b')(b'·y)
+    ⟨F, N⟩/w = T − c (p̄ − x̄)((1 − w)p̄ + (1 + w)x̄ − 2B̄) of r's side + c' (…) of the other
+           T = Σ_g s_g (p_g − x_g)((1 − w)p_g + (1 + w)x_g − 2B_g)
+    ‖N‖²/w² = ‖ỹ‖⁴ + ‖x̃‖⁴ − 2(ỹ·x̃)² − 2w(‖ỹ‖² − ‖x̃‖²)δ² + w²δ⁴,        δ² = ‖y − x‖²
 
-Only differences of D̂(y) are ever needed, so ‖E‖² is not; and four sums over the rows give the rest, O(R) a pair. No
-field can be kept as for MMD: β_g changes for all g with every member of the minibatch.
-
-The state keeps the inner products of each minibatch's members (``inner[g, h, m]``), of its two means with them
-(``means[0, g, m]`` = b_s·z_g, ``means[1, g, m]`` = b_t·z_g) and of the means (``norms[:, m]``: ‖b_s‖², ‖b_t‖²,
-b_s·b_t). Minibatches come last, so that loops over them are vectorised. Rows 0..k−1 are the source's, k..2k−1 the
-target's.
+T and the two p̄ are sums over the members, O(R) a pair; no field can be kept as for MMD, since B_g changes for all g
+with every member. x_g, B_g, x̄ and B̄ are looked up in the state: the inner products of each minibatch's members and
+means. Side 0 is the source's (rows 0..k−1), side 1 the target's (rows k..2k−1).
 """
 
 from __future__ import annotations
@@ -31,32 +29,61 @@ from orda.compiled import compiled, compiled_sums
 @compiled
 def prepare(problem: Any, state: Any, arranged: Any) -> None:
     """Inner products of members and means, and D̂, from their definitions."""
-    rows, horizon = arranged.shape
-    line, means, norms = np.empty(rows), np.empty((2, rows)), np.empty(3)
-    for m in range(horizon):
-        for g in range(rows):
-            for h in range(rows):
-                product = problem.gram[arranged[g, m], arranged[h, m]]
-                line[h], state.inner[g, h, m] = product, product
-            means_along(problem.weight, line, means, g)
-        lengths(problem.weight, means, norms)
-        state.means[:, :, m], state.norms[:, m] = means, norms
-    measure(problem, arranged, state.values)
+    for e in range(len(problem.gram)):
+        state.diagonal[e] = problem.gram[e, e]
+    for m in range(arranged.shape[1]):
+        members, inner = state.members[m], state.inner[:, m]
+        state.values[m] = from_gram(problem, arranged[:, m], members, inner, state.means[m], state.norms[m])
 
 
 @compiled
-def means_along(weight: Any, line: Any, means: Any, g: int) -> None:
-    """b_s·z_g and b_t·z_g from the inner products of z_g."""
-    k = len(weight) // 2
-    means[0, g], means[1, g] = dot(weight[:k], line[:k]), dot(weight[k:], line[k:])
+def measure(problem: Any, arranged: Any, values: Any) -> None:
+    """D̂ of every minibatch from its definition alone."""
+    k, rows = problem.weight.shape[1], len(arranged)
+    members, inner = np.empty((2, k), np.int64), np.empty((rows, 2, k))
+    means, norms = np.empty((2, 2, k)), np.empty(3)
+    for m in range(arranged.shape[1]):
+        values[m] = from_gram(problem, arranged[:, m], members, inner, means, norms)
+
+
+@compiled_sums
+def from_gram(problem: Any, column: Any, members: Any, inner: Any, means: Any, norms: Any) -> float:
+    """Fill in the inner products of one minibatch; D̂ = Σ_gh s_g s_h (a_g·a_h)², with s_g > 0 at the source's members.
+
+    a_g·a_h = z_g·z_h − b_h·z_g − b_g·z_h + b_g·b_h, where b_g is the mean of z_g's side.
+    """
+    k, weight, signed, total = problem.weight.shape[1], problem.weight, problem.signed, 0.0
+    for r in range(len(column)):
+        own, h = place(problem, r)
+        members[own, h] = column[r]
+    for r in range(len(column)):
+        (own, h), line = place(problem, r), problem.gram[column[r]]
+        for side in range(2):
+            for g in range(k):
+                inner[r, side, g] = line[members[side, g]]
+        means_along(weight, inner[r], means, own, h)
+    lengths(weight, means, norms)
+    for r in range(len(column)):
+        (own, h), part = place(problem, r), 0.0
+        for side in range(2):
+            shift = (norms[own] if side == own else norms[2]) - means[side, own, h]
+            for g in range(k):
+                part += signed[side, g] * (inner[r, side, g] - means[own, side, g] + shift) ** 2
+        total += signed[own, h] * part
+    return total
+
+
+@compiled
+def means_along(weight: Any, line: Any, means: Any, side: int, h: int) -> None:
+    """b_s·z and b_t·z of a side's member h, from its inner products with all members."""
+    means[0, side, h], means[1, side, h] = dot(weight[0], line[0]), dot(weight[1], line[1])
 
 
 @compiled
 def lengths(weight: Any, means: Any, norms: Any) -> None:
     """‖b_s‖², ‖b_t‖² and b_s·b_t."""
-    k = len(weight) // 2
-    norms[0], norms[1] = dot(weight[:k], means[0, :k]), dot(weight[k:], means[1, k:])
-    norms[2] = dot(weight[:k], means[1, :k])
+    norms[0], norms[1] = dot(weight[0], means[0, 0]), dot(weight[1], means[1, 1])
+    norms[2] = dot(weight[0], means[1, 0])
 
 
 @compiled_sums
@@ -67,137 +94,87 @@ def dot(x: Any, y: Any) -> float:
     return total
 
 
-@compiled_sums
-def measure(problem: Any, arranged: Any, values: Any) -> None:
-    """‖Ĉ_s‖² + ‖Ĉ_t‖² − 2⟨Ĉ_s, Ĉ_t⟩ = Σ_gh s_g s_h (a_g·a_h)² of every minibatch from its definition alone.
-
-    Here s = ``signed`` and a_g is z_g about the mean of its own side: a_g·a_h = z_g·z_h − b_h·z_g − b_g·z_h + b_g·b_h.
-    """
-    rows, horizon = arranged.shape
-    k, gram, weight, signed = rows // 2, problem.gram, problem.weight, problem.signed
-    products, means, norms = np.empty((rows, rows)), np.empty((2, rows)), np.empty(3)
-    for m in range(horizon):
-        members = arranged[:, m].copy()
-        for g in range(rows):
-            line = gram[members[g]]
-            for h in range(rows):
-                products[g, h] = line[members[h]]
-            means_along(weight, products[g], means, g)
-        lengths(weight, means, norms)
-        total = 0.0
-        for g in range(rows):
-            own = 0 if g < k else 1
-            to_source, to_target = norms[2 * own] - means[0, g], norms[2 - own] - means[1, g]
-            part = 0.0
-            for h in range(k):
-                part += signed[h] * (products[g, h] - means[own, h] + to_source) ** 2
-            for h in range(k, rows):
-                part += signed[h] * (products[g, h] - means[own, h] + to_target) ** 2
-            total += signed[g] * part
-        values[m] = total
+@compiled
+def place(problem: Any, r: int) -> tuple[int, int]:
+    """Row r's side, and its number there."""
+    k = problem.weight.shape[1]
+    return (0, r) if r < k else (1, r - k)
 
 
 @compiled
-def other_rows(problem: Any, r: int) -> tuple[int, float, float, Any, Any]:
-    """Row r's side (0 or 1), c there and c' on the other, and w_g and s_g of the other rows (0 for r itself)."""
-    side = 0 if r < len(problem.weight) // 2 else 1
-    weight, s = problem.weight.copy(), (1.0 - 2.0 * side) * problem.signed
-    weight[r], s[r] = 0.0, 0.0
-    return side, problem.correction[side], problem.correction[1 - side], weight, s
-
-
-@compiled
-def beyond(
-    c: float, c_o: float, w: float, bb: float, bc: float, yy: float, by: float, bo: float, squares: float, betas: float
-) -> float:
-    """D̂(y) − ‖E‖², from ‖b‖², b·b', ‖y‖², b·y, b'·y, Σ s_g (z_g·y)² and Σ s_g β_g (z_g·y)."""
-    q = w - w * w
-    yey = squares - c * by * by + c_o * bo * bo
-    bey = betas - c * bb * by + c_o * bc * bo
-    quartic = q * q * yy * yy + 2 * w * w * (bb * yy + by * by) - 4 * w * q * yy * by
-    return 2 * c * (q * yey - 2 * w * bey) + c * c * quartic
-
-
-@compiled
-def every_minibatch(state: Any, r: int) -> tuple[Any, Any, Any, Any]:
-    """What the state says of row r's members, of both means with all members, of norms and D̂."""
-    return state.inner[r], state.means, state.norms, state.values
-
-
-@compiled
-def one_minibatch(state: Any, r: int, m: int) -> tuple[Any, Any, Any, Any]:
-    one = slice(m, m + 1)
-    return state.inner[r, :, one], state.means[:, :, one], state.norms[:, one], state.values[one]
-
-
-@compiled
-def without(problem: Any, r: int, now: Any, beta: Any, known: Any) -> None:
-    """What does not hang on y, of the minibatches as they are ``now``: beta[g] = s_g β_g; known = ‖E‖², ‖b‖², b·b'."""
-    (side, c, c_o, _, s), w = other_rows(problem, r), problem.weight[r]
-    (member, means, norms, values), lost = now, np.zeros(known.shape)
-    member_sums(s, w, member, means[side], beta, lost)
-    for m in range(known.shape[1]):
-        own, other, norm = means[side, r, m], means[1 - side, r, m], float(member[r, m])
-        bb, bc = norms[side, m] - 2 * w * own + w * w * norm, norms[2, m] - w * other
-        there = beyond(c, c_o, w, bb, bc, norm, own - w * norm, other, lost[0, m], lost[1, m])
-        known[0, m], known[1, m], known[2, m] = values[m] - there, bb, bc
+def change(
+    c: float, c_o: float, w: float, bb: float, bo: float, xx: float, bx: float, ox: float,
+    yy: float, xy: float, by: float, oy: float, t: float,
+) -> float:  # fmt: skip
+    """D̂(y) − D̂ from ‖b‖², b·b', ‖x‖², b·x, b'·x, and ‖y‖², x·y, b·y, b'·y, T."""
+    own = (by - bx) * ((1 - w) * by + (1 + w) * bx - 2 * bb)
+    other = (oy - ox) * ((1 - w) * oy + (1 + w) * ox - 2 * bo)
+    y_norm, x_norm, product = yy - 2 * by + bb, xx - 2 * bx + bb, xy - by - bx + bb
+    apart = y_norm + x_norm - 2 * product
+    quartic = y_norm**2 + x_norm**2 - 2 * product**2 - 2 * w * (y_norm - x_norm) * apart + (w * apart) ** 2
+    return 2 * c * w * (t - c * own + c_o * other) + (c * w) ** 2 * quartic
 
 
 @compiled_sums
-def member_sums(s: Any, w: float, member: Any, means: Any, beta: Any, lost: Any) -> None:
-    """beta[g] = s_g β_g; lost = Σ_g s_g (z_g·x)² and Σ_g s_g β_g (z_g·x) of the member x that is there now."""
-    rows, horizon = member.shape
-    for g in range(rows):
-        for m in range(horizon):  # three short loops instead of one: each is vectorised
-            beta[g, m] = s[g] * (means[g, m] - w * member[g, m])
-        for m in range(horizon):
-            lost[0, m] += s[g] * member[g, m] * member[g, m]
-        for m in range(horizon):
-            lost[1, m] += beta[g, m] * member[g, m]
+def between(problem: Any, state: Any, r: int, y: int, line: Any, start: int, stop: int, out: Any) -> None:
+    """out[m] = D̂ of minibatches m = start..stop−1 with element y of row r, whose Gram line is given."""
+    (own, h), weight, signed, correction = place(problem, r), problem.weight, problem.signed, problem.correction
+    members, inner, means, norms, values = state.members, state.inner, state.means, state.norms, state.values
+    other, sign, w, yy = 1 - own, 1.0 - 2 * own, weight[own, h], state.diagonal[y]
+    for m in range(start, stop):
+        by, oy, t = 0.0, 0.0, 0.0
+        for side in range(2):
+            mean = 0.0
+            for g in range(weight.shape[1]):
+                p, x = float(line[members[m, side, g]]), float(inner[r, m, side, g])
+                mean += weight[side, g] * p
+                t += signed[side, g] * (p - x) * ((1 - w) * p + (1 + w) * x - 2 * means[m, own, side, g])
+            by, oy = (mean, oy) if side == own else (by, mean)
+        bb, bo, bx, ox = norms[m, own], norms[m, 2], means[m, own, own, h], means[m, other, own, h]
+        xx, xy = float(inner[r, m, own, h]), float(line[members[m, own, h]])
+        out[m] = values[m] + change(correction[own], correction[other], w, bb, bo, xx, bx, ox, yy, xy, by, oy, sign * t)
 
 
-@compiled_sums
-def line_sums(line: Any, arranged: Any, start: int, weight: Any, s: Any, beta: Any, sums: Any) -> None:
-    """With p = z_g·y along y's Gram line, over all g: Σ w_g p of the source and of the target, Σ s_g p², Σ s_g β_g p.
+@compiled
+def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
+    """Each minibatch m ≥ start with element y of row r; its Gram line comes into the cache in one go, by a copy."""
+    between(problem, state, r, y, problem.gram[y].copy(), start, len(out), out)
 
-    Right for minibatches m ≥ start. The sums run over all of them: whole vectors are faster than fewer numbers.
-    """
-    rows, horizon = arranged.shape
-    p = np.zeros(horizon)
-    sums[:] = 0.0
-    for g in range(rows):
-        side = 0 if g < rows // 2 else 1
-        for m in range(start, horizon):
-            p[m] = line[arranged[g, m]]
-        for m in range(horizon):
-            sums[side, m] += weight[g] * p[m]
-        for m in range(horizon):
-            sums[2, m] += s[g] * p[m] * p[m]
-        for m in range(horizon):
-            sums[3, m] += beta[g, m] * p[m]
+
+@compiled
+def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
+    """Minibatch m with element y of row r."""
+    between(problem, state, r, y, problem.gram[y], m, m + 1, state.scratch)
+    value: float = state.scratch[m]
+    return value
 
 
 @compiled
 def here(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any) -> None:
-    """Minibatch m with each element of row r in turn: the four sums of a whole row, several Gram lines at a time."""
-    rows, horizon = arranged.shape
-    k, gram, w, first, members = rows // 2, problem.gram, problem.weight[r], r * horizon, arranged[:, m].copy()
-    side, c, c_o, weight, s = other_rows(problem, r)
-    beta, known, sums = np.empty((rows, 1)), np.empty((3, 1)), np.zeros((4, horizon))
-    without(problem, r, one_minibatch(state, r, m), beta, known)
-    add_runs(gram, members[:k], first, weight[:k], s[:k], beta[:k, 0], sums[side], sums[2], sums[3])
-    add_runs(gram, members[k:], first, weight[k:], s[k:], beta[k:, 0], sums[1 - side], sums[2], sums[3])
+    """Minibatch m with each element of row r, a row at once: T = Σ_g p_g(α_g p_g + γ_g) − Σ_g x_g(α_g x_g + γ_g)."""
+    (own, h), horizon, first = place(problem, r), arranged.shape[1], r * arranged.shape[1]
+    other, gram, weight, members = 1 - own, problem.gram, problem.weight, state.members[m]
+    w, x, means, norms = weight[own, h], state.inner[r, m], state.means[m], state.norms[m]
+    alpha, gamma, constant = np.empty(x.shape), np.empty(x.shape), 0.0
+    for side in range(2):
+        for g in range(x.shape[1]):
+            s = (1.0 - 2 * own) * problem.signed[side, g]
+            alpha[side, g], gamma[side, g] = (1 - w) * s, 2 * s * (w * x[side, g] - means[own, side, g])
+            constant += x[side, g] * (alpha[side, g] * x[side, g] + gamma[side, g])
+    by, oy, t = np.zeros(horizon), np.zeros(horizon), np.zeros(horizon)
+    add_runs(gram, members[own], first, weight[own], alpha[own], gamma[own], by, t)
+    add_runs(gram, members[other], first, weight[other], alpha[other], gamma[other], oy, t)
+    bb, bo, xx, bx, ox = norms[own], norms[2], float(x[own, h]), means[own, own, h], means[other, own, h]
+    line, diagonal, value = gram[arranged[r, m]], state.diagonal, state.values[m]
+    c, c_o = problem.correction[own], problem.correction[other]
     for j in range(horizon):
-        yy = float(gram[first + j, first + j])
-        at = beyond(c, c_o, w, known[1, 0], known[2, 0], yy, sums[0, j], sums[1, j], sums[2, j], sums[3, j])
-        out[j] = known[0, 0] + at
+        yy, xy = diagonal[first + j], float(line[first + j])
+        out[j] = value + change(c, c_o, w, bb, bo, xx, bx, ox, yy, xy, by[j], oy[j], t[j] - constant)
 
 
 @compiled_sums
-def add_runs(
-    gram: Any, members: Any, first: int, weight: Any, s: Any, beta: Any, mean: Any, squares: Any, betas: Any
-) -> None:
-    """With p = z_g·y_j: mean[j] += Σ_g w_g p, squares[j] += Σ_g s_g p², betas[j] += Σ_g s_g β_g p, g over the members.
+def add_runs(gram: Any, members: Any, first: int, weight: Any, alpha: Any, gamma: Any, mean: Any, t: Any) -> None:
+    """With p = z_g·y_j: mean[j] += Σ_g w_g p and t[j] += Σ_g p(α_g p + γ_g), g over the members.
 
     Four runs at a time: they are far apart in memory, and one wait serves all.
     """
@@ -208,70 +185,35 @@ def add_runs(
         for j in range(len(mean)):
             a, b, c, d = float(one[j]), float(two[j]), float(three[j]), float(four[j])
             mean[j] += weight[g] * a + weight[g + 1] * b + weight[g + 2] * c + weight[g + 3] * d
-            squares[j] += s[g] * a * a + s[g + 1] * b * b + s[g + 2] * c * c + s[g + 3] * d * d
-            betas[j] += beta[g] * a + beta[g + 1] * b + beta[g + 2] * c + beta[g + 3] * d
+            t[j] += a * (alpha[g] * a + gamma[g]) + b * (alpha[g + 1] * b + gamma[g + 1])
+            t[j] += c * (alpha[g + 2] * c + gamma[g + 2]) + d * (alpha[g + 3] * d + gamma[g + 3])
     for g in range(len(members) - len(members) % 4, len(members)):
         one = gram[members[g], first:end]
         for j in range(len(mean)):
             a = float(one[j])
             mean[j] += weight[g] * a
-            squares[j] += s[g] * a * a
-            betas[j] += beta[g] * a
-
-
-@compiled
-def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
-    """Each minibatch m ≥ start with element y of row r, along that element's one Gram line."""
-    horizon = arranged.shape[1]
-    beta, known, sums = np.empty(arranged.shape), np.empty((3, horizon)), np.empty((4, horizon))
-    without(problem, r, every_minibatch(state, r), beta, known)
-    along(problem, arranged, r, y, start, beta, known, sums, out)
-
-
-@compiled
-def along(problem: Any, arranged: Any, r: int, y: int, start: int, beta: Any, known: Any, sums: Any, out: Any) -> None:
-    """out[m] = D̂ with element y of row r, from what ``without`` gives."""
-    line, w, (side, c, c_o, weight, s) = problem.gram[y], problem.weight[r], other_rows(problem, r)
-    yy, own, other = float(line[y]), side, 1 - side
-    line_sums(line, arranged, start, weight, s, beta, sums)
-    for m in range(start, len(out)):
-        at = beyond(c, c_o, w, known[1, m], known[2, m], yy, sums[own, m], sums[other, m], sums[2, m], sums[3, m])
-        out[m] = known[0, m] + at
+            t[j] += a * (alpha[g] * a + gamma[g])
 
 
 @compiled
 def everywhere(problem: Any, state: Any, arranged: Any, r: int, out: Any) -> None:
-    """Each minibatch with each element of row r: ``there`` for one element after another."""
-    horizon = arranged.shape[1]
-    beta, known, sums = np.empty(arranged.shape), np.empty((3, horizon)), np.empty((4, horizon))
-    column = np.empty(horizon)
-    without(problem, r, every_minibatch(state, r), beta, known)
-    for j in range(horizon):
-        along(problem, arranged, r, r * horizon + j, 0, beta, known, sums, column)
-        out[:, j] = column
-
-
-@compiled
-def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
-    """Minibatch m with element y of row r."""
-    beta, known, sums, out = np.empty((len(arranged), 1)), np.empty((3, 1)), np.empty((4, 1)), np.empty(1)
-    without(problem, r, one_minibatch(state, r, m), beta, known)
-    along(problem, arranged[:, m : m + 1], r, y, 0, beta, known, sums, out)
-    value: float = out[0]
-    return value
+    """Each minibatch with each element of row r."""
+    for m in range(arranged.shape[1]):
+        here(problem, state, arranged, r, m, out[m])
 
 
 @compiled
 def put(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> None:
     """Put element y into row r of minibatch m, and its inner products right; D̂ is the caller's."""
-    rows, line, inner, weight = arranged.shape[0], problem.gram[y], state.inner, problem.weight
-    side, products, means, norms = 0 if r < rows // 2 else 1, np.empty(rows), np.empty((2, rows)), np.empty(3)
-    arranged[r, m] = y
-    for g in range(rows):
-        product = line[arranged[g, m]]
-        state.means[side, g, m] += weight[r] * (float(product) - float(inner[r, g, m]))
-        products[g], inner[r, g, m], inner[g, r, m] = product, product, product
-    means[:] = state.means[:, :, m]
-    means_along(weight, products, means, r)
-    lengths(weight, means, norms)
-    state.means[:, r, m], state.norms[:, m] = means[:, r], norms
+    (own, h), line, inner = place(problem, r), problem.gram[y], state.inner
+    members, means, w = state.members[m], state.means[m], problem.weight[own, h]
+    arranged[r, m], members[own, h] = y, y
+    g = 0
+    for side in range(2):
+        for i in range(members.shape[1]):
+            product = line[members[side, i]]
+            means[own, side, i] += w * (float(product) - float(inner[r, m, side, i]))
+            inner[r, m, side, i], inner[g, m, own, h] = product, product
+            g += 1
+    means_along(problem.weight, inner[r, m], means, own, h)
+    lengths(problem.weight, means, state.norms[m])

@@ -38,9 +38,12 @@ class QuadraticState(NamedTuple):
 
 class CovarianceState(NamedTuple):
     values: FloatArray  # (M,)
-    inner: npt.NDArray[np.floating]  # (R, R, M) z_g·z_h of a minibatch's members, of the Gram matrix's dtype
-    means: FloatArray  # (2, R, M) b_s·z_g, b_t·z_g
-    norms: FloatArray  # (3, M) ‖b_s‖², ‖b_t‖², b_s·b_t
+    members: IntArray  # (M, 2, k) the arrangement again: minibatch by minibatch, side by side
+    inner: npt.NDArray[np.floating]  # (R, M, 2, k) z_r·z_g of a minibatch's members, of the Gram matrix's dtype
+    means: FloatArray  # (M, 2, 2, k) b_s·z_g, b_t·z_g
+    norms: FloatArray  # (M, 3) ‖b_s‖², ‖b_t‖², b_s·b_t
+    diagonal: FloatArray  # (P,) ‖e‖²
+    scratch: FloatArray  # (M,) where a function may leave intermediate values
 
 
 State = QuadraticState | CovarianceState
@@ -77,8 +80,10 @@ def _prepare(problem: Any, arranged: Any) -> Any:
 
     def covariance_state(problem: Any, arranged: Any) -> State:
         rows, horizon = arranged.shape
-        inner = np.empty((rows, rows, horizon), problem.gram.dtype)
-        state = CovarianceState(np.empty(horizon), inner, np.empty((2, rows, horizon)), np.empty((3, horizon)))
+        k = rows // 2
+        members, inner = np.empty((horizon, 2, k), np.int64), np.empty((rows, horizon, 2, k), problem.gram.dtype)
+        means, norms, diagonal = np.empty((horizon, 2, 2, k)), np.empty((horizon, 3)), np.empty(len(problem.gram))
+        state = CovarianceState(np.empty(horizon), members, inner, means, norms, diagonal, np.empty(horizon))
         fill(problem, state, arranged)
         return state
 

@@ -44,8 +44,8 @@ class QuadraticProblem(NamedTuple):
 
 class CovarianceProblem(NamedTuple):
     gram: npt.NDArray[np.floating]  # (P, P) inner products of the centred points
-    weight: FloatArray  # (R,)
-    signed: FloatArray  # (R,) +c_s·weight for source rows, −c_t·weight for target rows
+    weight: FloatArray  # (2, k) of the source's rows and of the target's
+    signed: FloatArray  # (2, k) +c_s·weight for source rows, −c_t·weight for target rows
     correction: FloatArray  # (2,) (c_s, c_t): n/(n − 1) of source and target
     reference: float
     scalar: bool
@@ -94,11 +94,11 @@ def ordering_task(
     kernel = Linear() if scalar and discrepancy.batch_centred else embedding.kernel
     points = torch.cat([pick(embedding.source, source), pick(embedding.target, target)])
     gram = gram_matrix(kernel, points).cpu().numpy()
-    weight = np.concatenate([source.weight, target.weight])
     if scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred:
         c_s, c_t = discrepancy.corrections(features)
-        signed = np.concatenate([c_s * source.weight, -c_t * target.weight])
-        return OrderingTask(CovarianceProblem(gram, weight, signed, np.array([c_s, c_t]), d0, True), scale, None)
+        weight, correction = np.stack([source.weight, target.weight]), np.array([c_s, c_t])
+        signed = weight * [[c_s], [-c_t]]
+        return OrderingTask(CovarianceProblem(gram, weight, signed, correction, d0, True), scale, None)
     signed = np.concatenate([source.weight, -target.weight])
     if not scalar or discrepancy.estimator == PLUG_IN:  # a norm: "embedding" measures minibatches, not an estimate
         problem = QuadraticProblem(gram, signed, np.arange(len(signed)), np.zeros(len(signed)), d0, scalar)
