@@ -22,9 +22,10 @@ from typing import Any
 
 from orda.experiments.engine import survey
 from orda.experiments.estimate import pace_of
-from orda.experiments.jobs import Job, expand
+from orda.experiments.jobs import Job, expand, sweep_digest
 from orda.experiments.protocol import Protocol
 from orda.experiments.store import Store
+from orda.experiments.tables import Results, make_tables, write_tables
 
 RESULT = {
     "format": 1,
@@ -101,6 +102,9 @@ def measure(store: Store, protocol: Protocol, times: Times) -> None:
     with times.of("read all records, warm"):
         records = store.records(places)
     assert len(records) == len(jobs)
+    with times.of("make all tables of them, as text"):
+        results = Results(protocol, tuple(records), sweep_digest(places))
+        write_tables(make_tables([results]), "text")
     with times.of("state of 1,000 runs, as a sweep asks before each"):
         for job in jobs[:1000]:
             store.state(job.digest)
