@@ -82,8 +82,18 @@ def here(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any) -> N
 @compiled
 def there(problem: Any, state: Any, arranged: Any, r: int, y: int, start: int, out: Any) -> None:
     """Each minibatch m' ≥ start with element y of row r."""
+    gram, u, pair, field, diagonal, values = (
+        problem.gram, problem.signed[r], problem.pair[r], state.field, state.diagonal, state.values
+    )  # fmt: skip
+    line, own, partner = gram[y], u * u - pair, problem.partner[r]
     for m in range(start, arranged.shape[1]):
-        out[m] = replaced(problem, state, arranged, r, m, y)
+        a = arranged[r, m]
+        around = u * (field[m, y] - field[m, a] - u * (line[a] - diagonal[a]))
+        out[m] = values[m] + 2 * around + own * (diagonal[y] - diagonal[a])
+    if pair != 0.0:
+        for m in range(start, arranged.shape[1]):
+            b = arranged[partner, m]
+            out[m] += 2 * pair * (float(line[b]) - float(gram[arranged[r, m], b]))
 
 
 @compiled
@@ -96,13 +106,13 @@ def everywhere(problem: Any, state: Any, arranged: Any, r: int, out: Any) -> Non
 @compiled
 def replaced(problem: Any, state: Any, arranged: Any, r: int, m: int, y: int) -> float:
     """Minibatch m with element y of row r."""
-    gram, a, u, pair = problem.gram, arranged[r, m], problem.signed[r], problem.pair[r]
-    field, diagonal = state.field[m], state.diagonal
-    around = u * (field[y] - field[a] - u * (gram[y, a] - diagonal[a]))
+    gram, field, diagonal = problem.gram, state.field, state.diagonal
+    a, u, pair = arranged[r, m], problem.signed[r], problem.pair[r]
+    around = u * (field[m, y] - field[m, a] - u * (gram[a, y] - diagonal[a]))
+    value: float = state.values[m] + 2 * around + (u * u - pair) * (diagonal[y] - diagonal[a])
     if pair != 0.0:
         b = arranged[problem.partner[r], m]
-        around += pair * (gram[y, b] - gram[a, b])
-    value: float = state.values[m] + 2 * around + (u * u - pair) * (diagonal[y] - diagonal[a])
+        value += 2 * pair * (float(gram[y, b]) - float(gram[a, b]))
     return value
 
 
