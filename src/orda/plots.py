@@ -71,6 +71,18 @@ STYLES: dict[str, Style] = {
     "linear program": Style("linear program, unweighted", "#E69F00", "s"),
     "algorithm 1 best": Style("Algorithm 1, best order", "#D55E00", "", "--"),
     "interior point rounded best": Style("interior point, rounded, best start", "#009E73", "", "--"),
+    "erm": Style("ERM", "#777777", "p"),
+    "dann": Style("DANN", "#882255", "h"),
+    "cdan": Style("CDAN", "#CC79A7", "D"),
+    "cdan-sdat": Style("CDAN + SDAT", "#332288", "*"),
+    "cdan-els": Style("CDAN + ELS", "#56B4E9", "X"),
+    "arm": Style("ARM", "#009E73", "<"),
+    "mcc": Style("MCC", "#999933", "P"),
+    "coral": Style("CORAL", "#000000", "o"),
+    "mmd": Style("MMD", "#E69F00", "s"),
+    "source": Style("source", "#0072B2", "o"),
+    "target": Style("target", "#D55E00", "^"),
+    "d0": Style("D0, of all data", "#D55E00", "", "--"),
 }
 
 Share = bool | Literal["none", "all", "row", "col"]

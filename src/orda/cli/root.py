@@ -18,6 +18,7 @@ SUBCOMMANDS = {  # name -> module that holds it as `app`
     "predict": "orda.cli.predict",
     "sweep": "orda.cli.sweep",
     "tables": "orda.cli.tables",
+    "report": "orda.cli.report",
     "data": "orda.cli.data",
     "compare": "orda.cli.compare",
     "simulate": "orda.cli.simulate",

@@ -1,0 +1,47 @@
+"""The style sheet: ``style.css``, that of the tables, and the colours of ``orda.plots`` in light and in dark."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from orda.experiments.report.draw import colour_class
+from orda.experiments.tables import STYLE
+from orda.plots import STYLES
+
+DARK = "#15191e"  # the page in the dark, as in style.css
+CONTRAST = 4.0  # of a colour against it, at least
+
+
+def style_sheet() -> str:
+    """All of it."""
+    own = resources.files("orda.experiments.report").joinpath("style.css").read_text(encoding="utf-8")
+    colours = {colour_class(style): style.colour for style in STYLES.values()}
+    light = "\n".join(f".{name} {{ --c: {colour}; }}" for name, colour in colours.items())
+    dark = "\n".join(f"  .{name} {{ --c: {on_dark(colour)}; }}" for name, colour in colours.items())
+    return f"{own}{STYLE.lstrip()}{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+
+
+def on_dark(colour: str) -> str:
+    """The colour with as much white in it as it takes to be seen on a dark page."""
+    own = channels(colour)
+    for share in range(0, 101, 5):
+        mixed = [round(value + (255 - value) * share / 100) for value in own]
+        if contrast(mixed, channels(DARK)) >= CONTRAST:
+            return "#" + "".join(f"{value:02x}" for value in mixed)
+    return "#ffffff"
+
+
+def contrast(one: list[int], other: list[int]) -> float:
+    """(L₁ + 0.05) / (L₂ + 0.05) of the lighter and the darker (WCAG 2)."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(rgb: list[int]) -> float:
+    """0.2126 R + 0.7152 G + 0.0722 B of the linear channels."""
+    linear = [v / 3294.6 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def channels(colour: str) -> list[int]:
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
