@@ -122,6 +122,10 @@ class Store:
             names = os.listdir(folder)
         except FileNotFoundError:
             return State.QUEUED
+        except OSError as error:
+            raise RunError(
+                f"the folder of runs must be readable, {self.root}", error, "Check the path (--runs)"
+            ) from error
         if RESULT in names:
             return State.DONE
         last = highest(names)
