@@ -107,7 +107,7 @@ def test_the_plug_in_is_found_out(name: str, sampler: str) -> None:
 
 @every
 def test_ordering_brings_the_estimate_to_d0_and_its_weights_stay_unbiased(name: str) -> None:
-    """Ordered examples are not independent, and no claim is made of them. Of one plan the estimates end nearer to D0."""
+    """Ordered examples are not independent, and no claim is made; a plan's estimates end nearer to D0."""
     features, discrepancy = Features(*two_domains()), DISCREPANCIES[name]
     assert not Ordered.independent
     ends = []
