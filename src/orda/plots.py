@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
-import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -83,6 +82,22 @@ STYLES: dict[str, Style] = {
     "source": Style("source", "#0072B2", "o"),
     "target": Style("target", "#D55E00", "^"),
     "d0": Style("D0, of all data", "#D55E00", "", "--"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateStyle:
+    """The line of an estimate, in the colour of its sampler."""
+
+    label: str
+    line: str
+    marker: Literal["filled", "hollow", "none"]
+
+
+ESTIMATES: dict[str, EstimateStyle] = {
+    "plug-in": EstimateStyle("plug-in estimate", "-", "filled"),
+    "plug-in, two draws": EstimateStyle("plug-in estimate, two draws a stratum", ":", "none"),
+    "unbiased": EstimateStyle("unbiased estimate", "--", "hollow"),
 }
 
 Share = bool | Literal["none", "all", "row", "col"]
@@ -156,23 +171,36 @@ def new_figure(
     return figure, figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
 
 
-def curve(axes: Any, x: Sequence[float] | FloatArray, band: Band | FloatArray, name: str, *, label: str = "") -> None:
-    """A line with markers in the style of ``name``, over its band where there is one."""
-    look_of = style(name)
+def curve(
+    axes: Any, x: Sequence[float] | FloatArray, band: Band | FloatArray, name: str, *, estimate: str = "plug-in"
+) -> None:
+    """A line with markers in the style of ``name``, over its band where there is one.
+
+    An ``estimate`` other than plug-in has a line of its own, and no place in the legend: see ``estimates_key``.
+    """
+    look_of, plain, line = style(name), estimate == "plug-in", ESTIMATES[estimate]
     value = band.value if isinstance(band, Band) else band
     if isinstance(band, Band):
         axes.fill_between(x, band.low, band.high, color=look_of.colour, alpha=0.18, linewidth=0)
+    hollow = line.marker == "hollow"
     axes.plot(
         x,
         value,
-        look_of.line,
+        look_of.line if plain else line.line,
         color=look_of.colour,
-        marker=look_of.marker or None,
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-        label=label or look_of.label,
-        clip_on=True,
+        marker=None if line.marker == "none" else look_of.marker or None,
+        markerfacecolor="white" if hollow else look_of.colour,
+        markeredgecolor=look_of.colour if hollow else "white",
+        markeredgewidth=1.0 if hollow else 0.5,
+        label=look_of.label if plain else "_",
     )
+
+
+def estimates_key(axes: Any) -> None:
+    """A line in the legend for each estimate, in grey, since the colours are the samplers'."""
+    for line in ESTIMATES.values():
+        inside, marker = "white" if line.marker == "hollow" else "#555555", "" if line.marker == "none" else "o"
+        axes.plot([], [], line.line, color="#555555", marker=marker, markerfacecolor=inside, label=line.label)
 
 
 def level(axes: Any, value: float, name: str) -> None:
@@ -204,16 +232,17 @@ def dots(axes: Any, band: Band, names: Sequence[str], *, hollow: bool = False) -
 
 def plain_ticks(axis: Any, ticks: Iterable[float]) -> None:
     """Ticks at these values, written out, on a logarithmic axis too."""
-    ticks = list(ticks)
-    axis.set_ticks(ticks)
-    axis.set_minor_locator(NullLocator())
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_ticks(list(ticks))
+    written_out(axis)
 
 
 def log_ticks(axis: Any) -> None:
     """A logarithmic axis of few decades: ticks at 1 and 3 times the powers of ten, written out."""
     axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    written_out(axis)
+
+
+def written_out(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -269,7 +298,3 @@ def save(figure: Any, png: Path, svg: Path) -> None:
     with look():
         figure.savefig(png, format="png", metadata={"Software": None})
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-
-
-def as_array(values: Iterable[float]) -> FloatArray:
-    return np.array(list(values), dtype=np.float64)

@@ -10,6 +10,7 @@ below: the command, the runner and the tests over all studies take it from there
 
 from __future__ import annotations
 
+from orda.experiments.simulate.bias import Bias
 from orda.experiments.simulate.dimension import Dimension
 from orda.experiments.simulate.drift import Drift
 from orda.experiments.simulate.folder import StudyFolder
@@ -22,7 +23,7 @@ from orda.experiments.simulate.variance_vs_k import VarianceVsK
 from orda.experiments.simulate.variance_vs_m import VarianceVsM
 
 STUDIES: dict[str, type[Study]] = {
-    kind.name: kind for kind in (VarianceVsK, VarianceVsM, MinSize, Optimisers, Drift, Dimension, Samplers)
+    kind.name: kind for kind in (VarianceVsK, VarianceVsM, MinSize, Optimisers, Drift, Dimension, Samplers, Bias)
 }
 
 __all__ = ["STUDIES", "Cell", "Row", "Study", "StudyFolder", "Table", "config_of", "run"]

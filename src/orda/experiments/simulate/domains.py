@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from orda.records import Features, FloatArray
+from orda.records import Features, FloatArray, IntArray
 
 
 def normal(rng: np.random.Generator, n: int, d: int) -> Features:
     """Source and target are n standard normal points each: the paper's simulations, where the true discrepancy is 0."""
     return features(rng.normal(size=(n, d)), rng.normal(size=(n, d)))
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Features and the cluster of every example."""
+
+    features: Features
+    source: IntArray  # (n_s,)
+    target: IntArray  # (n_t,)
 
 
 def clustered(
@@ -31,13 +41,30 @@ def clustered(
     displaced by one vector of length about ``shift``·√d. In the source cluster c has a share ∝ 1/c, in the target
     the shares run the other way round.
     """
+    return labelled(rng, n_source, n_target, d, clusters=clusters, noise=noise, shift=shift).features
+
+
+def labelled(
+    rng: np.random.Generator,
+    n_source: int,
+    n_target: int,
+    d: int,
+    *,
+    clusters: int = 10,
+    noise: float = 0.5,
+    shift: float = 0.3,
+    skew: float = 1.0,
+) -> Labelled:
+    """The same with labels; shares ∝ c^(−skew): with ``skew`` 0 all clusters are as large in both domains."""
     centres = rng.normal(size=(clusters, d))
-    share = 1 / np.arange(1, clusters + 1)
+    share = np.arange(1, clusters + 1) ** -skew
     share /= share.sum()
     move = shift * rng.normal(size=d)
-    source = centres[rng.choice(clusters, n_source, p=share)] + noise * rng.normal(size=(n_source, d))
-    target = centres[rng.choice(clusters, n_target, p=share[::-1])] + move + noise * rng.normal(size=(n_target, d))
-    return features(source, target)
+    of_source = rng.choice(clusters, n_source, p=share)
+    source = centres[of_source] + noise * rng.normal(size=(n_source, d))
+    of_target = rng.choice(clusters, n_target, p=share[::-1])
+    target = centres[of_target] + move + noise * rng.normal(size=(n_target, d))
+    return Labelled(features(source, target), of_source, of_target)
 
 
 def smooth_field(rng: np.random.Generator, z: FloatArray, waves: int = 64) -> Callable[[FloatArray], FloatArray]:

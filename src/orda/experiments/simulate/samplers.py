@@ -14,7 +14,7 @@ from orda.experiments.simulate.domains import clustered
 from orda.experiments.simulate.statistics import ERROR_STATISTICS, Statistic, assessed, band, summarise, where
 from orda.experiments.simulate.study import Cell, Row, Study, Table, repeated
 from orda.planning import rows_of
-from orda.plots import dots, finish, letter, log_ticks, new_figure
+from orda.plots import dots, finish, letter, log_ticks, new_figure, plain_ticks
 from orda.records import Features, Plan
 from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
 from orda.seeds import generator
@@ -95,6 +95,8 @@ class Samplers(Study):
                     panel.set_xscale("log")
                     if statistic == "relative deviation":
                         log_ticks(panel.xaxis)
+                    else:
+                        plain_ticks(panel.xaxis, (1e-4, 1e-2, 1))
                 letter(panel, title if number == 0 else "", row * len(panels) + number)
         finish(
             figure,
