@@ -106,9 +106,20 @@ def test_differences_are_listed() -> None:
     differences = config.differences(other)
     assert "seed: 0, not 2" in differences
     assert "algorithm.name: 'coral', not 'erm'" in differences
-    assert "algorithm.settings.penalty: 1.0, not None" in differences
+    assert "algorithm.settings.penalty: 100.0, not None" in differences
     assert not any("machine" in line for line in differences)
     assert config.differences(config) == []
+
+
+def test_the_preset_of_a_penalty_holds_at_its_own_scale_alone() -> None:
+    def penalty(**settings: Any) -> Any:
+        asked = {f"algorithm.settings.{key}": value for key, value in settings.items()}
+        return TrainConfig().updated(asked).resolved().algorithm.settings["penalty"]
+
+    assert penalty() == penalty(scale="mean") == 100
+    assert penalty(penalty=3.0) == 3
+    assert penalty(scale="sum") == 1
+    assert TrainConfig().updated({"algorithm.name": "mmd"}).resolved().algorithm.settings["penalty"] == 1
 
 
 def test_another_algorithm_starts_from_its_own_defaults() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def show(report: Report, verdict: str) -> None:
     table.add_column("domain")
     table.add_column("images", justify="right")
     for domain, count in report.domains.items():
-        table.add_row(domain, f"{count:,}")
+        table.add_row(escape(domain), f"{count:,}")
     console.print(table)
     for note in report.notes:
         console.print(note, highlight=False, markup=False)

@@ -34,6 +34,8 @@ def predict(
         raise SettingError("one format at a time", "--json and --csv", "Leave one of them out")
     found = load(run, device=device).predict(images)
     rows = [asdict(prediction) for prediction in found]
+    if not found:
+        typer.echo(f"no images in {', '.join(map(str, images))}", err=True)
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return

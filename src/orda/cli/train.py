@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+
+from orda.cli.train_texts import folder_name, show
 
 if TYPE_CHECKING:
-    from orda.training import RunResult, TrainConfig
+    from orda.training import TrainConfig
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -81,7 +80,8 @@ def train(
     penalty: Annotated[
         float | None,
         typer.Option(
-            help="λ, the weight of adaptation against the task.  [dim]default: 1[/dim]", rich_help_panel=METHOD
+            help="λ, the weight of adaptation against the task.  [dim]default: 1; coral on digits: 100[/dim]",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     sampler: Annotated[
@@ -224,11 +224,12 @@ def train(
         "machine.device": device,
         "machine.tensorboard": tensorboard or None,
     }
-    wanted = configured(config if resume is None else RunPaths(resume).config, flags, settings or [])
+    wanted = configured(config if resume is None else config_of(resume, config, out), flags, settings or [])
     if print_config:
         typer.echo(wanted.resolved().to_yaml(), nl=False)
         return
     folder = resume or out or Path("runs", folder_name(wanted))
+    ended = not force and RunPaths(folder).result.exists()
     try:
         result = run_training(wanted, folder, progress=not quiet, force=force)
     except Interrupted as stopped:
@@ -238,10 +239,25 @@ def train(
     except KeyboardInterrupt:
         typer.echo("stopped at once; the run goes on from its last checkpoint", err=True)
         raise typer.Exit(130) from None
+    if ended:
+        typer.echo("this run has ended before: nothing was done (--force starts afresh)", err=True)
     if json:
         typer.echo(result.to_json(), nl=False)
     else:
         show(result, folder)
+
+
+def config_of(run: Path, config: Path | None, out: Path | None) -> Path:
+    """The configuration of the run to go on with, which no other may replace."""
+    from orda.errors import SettingError
+    from orda.training import RunPaths
+
+    others = [name for name, value in (("--config", config), ("--out", out)) if value is not None]
+    found = RunPaths(run).config
+    if others or not found.exists():
+        got = " and ".join(others) if others else f"{run}, where there is no run"
+        raise SettingError("--resume goes on with a run, in its folder, as it was configured", got, "See orda train -h")
+    return found
 
 
 def configured(file: Path | None, flags: dict[str, Any], settings: list[str]) -> TrainConfig:
@@ -252,38 +268,3 @@ def configured(file: Path | None, flags: dict[str, Any], settings: list[str]) ->
     base = TrainConfig() if file is None else TrainConfig.load(file)
     config = base.updated({key: value for key, value in flags.items() if value is not None})
     return config.updated(parse_settings(settings, config))
-
-
-def folder_name(config: TrainConfig) -> str:
-    """What it is, and the digest that makes it unique."""
-    run = config.resolved()
-    task = "+".join(run.data.sources) + (f"-{run.data.target}" if run.data.target else "")
-    parts = (run.data.name, task, run.algorithm.name, run.sampler.name, f"seed{run.seed}", run.digest())
-    return "-".join(re.sub(r"[^\w+.-]+", "_", str(part)) for part in parts)
-
-
-def show(result: RunResult, folder: Path) -> None:
-    """Accuracies and seconds."""
-    console = Console()
-    run = result.run
-    table = Table(title=f"{run['task']}: {run['algorithm']}, {run['sampler']} minibatches", title_justify="left")
-    for name in ("", "after step", "source validation", "target accuracy"):
-        table.add_column(name, justify="left" if not name else "right")
-    table.add_row(
-        "[b]selected[/b]", *accuracies(result.selected_step, result.source_validation, result.target_accuracy)
-    )
-    table.add_row("last", *accuracies(result.steps, result.final_source_validation, result.final_target_accuracy))
-    console.print(table)
-    damaged = result.sizes.get("damaged", 0)
-    if damaged:
-        console.print(f"{damaged:,} damaged images were left out")
-    total = result.seconds["total"]
-    parts = sorted(((s, name) for name, s in result.seconds.items() if name != "total"), reverse=True)
-    spent = ", ".join(f"{name} {seconds:.1f}" for seconds, name in parts if seconds > 0.005 * total)
-    console.print(f"[b]{total:.1f} s[/b]: {spent}", highlight=False)
-    console.print(f"the run: {folder}", highlight=False, soft_wrap=True, markup=False)
-
-
-def accuracies(step: int | None, validation: float | None, target: float | None) -> tuple[str, str, str]:
-    shown = ["" if share is None else f"{share:.1%}" for share in (validation, target)]
-    return str(step), shown[0], shown[1]

@@ -26,7 +26,7 @@ def progress_bar(
     """Gives a function to call with each advance. ``show=None`` shows the bar where standard error is a terminal."""
     counts: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()] if bytes_ else [MofNCompleteColumn()]
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # names of folders may hold brackets
         BarColumn(),
         *counts,
         TimeRemainingColumn(),
