@@ -89,9 +89,9 @@ def test_an_unknown_protocol_gives_the_nearest_shipped_one() -> None:
 
 
 def test_the_shipped_protocols() -> None:
-    assert set(shipped_protocols()) == {"paper-spawrious", "paper-office-home", "digits", "folder"}
+    assert set(shipped_protocols()) == {"paper-spawrious", "paper-office-home", "digits", "demo", "folder"}
     protocols = {name: Protocol.load(name) for name in shipped_protocols()}
-    assert [len(protocols[name].rows) for name in protocols] == [19, 8, 19, 19]
+    assert [len(protocols[name].rows) for name in protocols] == [5, 19, 8, 19, 19]
     assert all(name == protocol.name for name, protocol in protocols.items())
 
 

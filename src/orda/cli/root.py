@@ -14,6 +14,7 @@ from orda import __version__
 from orda.errors import OrdaError, OrdaWarning, UnknownName
 
 SUBCOMMANDS = {  # name -> module that holds it as `app`
+    "demo": "orda.cli.demo",
     "train": "orda.cli.train",
     "predict": "orda.cli.predict",
     "sweep": "orda.cli.sweep",

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from orda.experiments.tables import AnyTable, Errors, Results, Scope
+    from orda.experiments.tables import AnyTable, Errors, Grid, Results, Scope
 
 app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
@@ -151,11 +151,17 @@ def known(kind: str, value: str, names: Sequence[str]) -> str:
 
 def show(tables: Sequence[AnyTable], best: Scope, errors: Errors) -> None:
     """To the terminal, within its width; without one, plain."""
-    from orda.experiments.tables import grid_of, styled_lines, to_text
+    from orda.experiments.tables import grid_of
+
+    show_grids([grid_of(table, best, errors) for table in tables])
+
+
+def show_grids(grids: Sequence[Grid]) -> None:
+    """One below the other."""
+    from orda.experiments.tables import styled_lines, to_text
 
     console = Console(soft_wrap=True, highlight=False)
-    for number, table in enumerate(tables):
-        grid = grid_of(table, best, errors)
+    for number, grid in enumerate(grids):
         if number:
             typer.echo()
         if console.is_terminal and not console.is_dumb_terminal:

@@ -71,7 +71,7 @@ def table_grid(table: Table, best: Scope = "group", errors: Errors = "all") -> G
     return Grid(
         table.title,
         (table.stub, *(column.heading for column in table.columns)),
-        _sections(rows),
+        sections(rows),
         table.notes,
         BEST[best] if bold else None,
         apart=any(column.average for column in table.columns),
@@ -83,10 +83,11 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
     rows = [(item.group, GridRow(item.row, item.row, _comparison(item))) for item in comparisons.items]
     clear = any(cell.bold for _, row in rows for cell in row.cells)
     heads = ("Method", "Against", "Difference", f"{LEVEL:.0%} interval", "Wins/ties/losses", "Pairs", "Sign test p")
-    return Grid(comparisons.title, heads, _sections(rows), comparisons.notes, CLEAR if clear else None, words=(0, 1))
+    return Grid(comparisons.title, heads, sections(rows), comparisons.notes, CLEAR if clear else None, words=(0, 1))
 
 
-def _sections(rows: Sequence[tuple[str, GridRow]]) -> tuple[tuple[GridRow, ...], ...]:
+def sections(rows: Sequence[tuple[str, GridRow]]) -> tuple[tuple[GridRow, ...], ...]:
+    """Rows by their groups, which stand together."""
     return tuple(tuple(row for _, row in found) for _, found in groupby(rows, key=lambda pair: pair[0]))
 
 
@@ -152,10 +153,10 @@ def _comparison(item: Comparison) -> tuple[Text, ...]:
         blank = Text("", faint=True)
         return (Text(item.against), Text(f"0 of {item.asked}", faint=True), blank, blank, blank, blank)
     clear = item.low is not None and item.high is not None and (item.low > 0 or item.high < 0)
-    interval = "" if item.low is None or item.high is None else f"{_signed(item.low)} to {_signed(item.high)}"
+    interval = "" if item.low is None or item.high is None else f"{signed(item.low)} to {signed(item.high)}"
     return (
         Text(item.against),
-        Text(_signed(item.difference) + count, bold=clear),
+        Text(signed(item.difference) + count, bold=clear),
         Text(interval),
         Text(f"{item.wins}/{item.ties}/{item.losses}"),
         Text(str(item.pairs)),
@@ -163,5 +164,6 @@ def _comparison(item: Comparison) -> tuple[Text, ...]:
     )
 
 
-def _signed(share: float) -> str:
+def signed(share: float) -> str:
+    """In percentage points, with a sign: "+1.2", "−0.3"."""
     return f"{100 * share:+.1f}".replace("-", "−")
