@@ -40,9 +40,13 @@ class Parts:
     @property
     def fingerprint(self) -> str:
         """Which examples are in which part."""
-        d = self.domains
-        validation = {f"validation {i}": part for i, part in enumerate(d.validation)}
-        return data_sha256({"train": d.train, "adapt": d.adapt, "evaluate": d.evaluate, **validation})
+        return fingerprint(self.domains)
+
+
+def fingerprint(domains: SplitDomains) -> str:
+    """Which examples are in which part, as a hash."""
+    validation = {f"validation {i}": part for i, part in enumerate(domains.validation)}
+    return data_sha256({"train": domains.train, "adapt": domains.adapt, "evaluate": domains.evaluate, **validation})
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ class Run:
         wanted = parts.loader.sampler.needs_features or parts.algorithm.wants_features
         if not wanted and not parts.config.machine.assess:
             return None
-        with self.clock.part("extract"):
+        with self.clock.part("extract" if wanted else "assess"):
             try:
                 return parts.loader.extract()
             except FeatureError:

@@ -58,6 +58,14 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], wor
     )
 
 
+def side_by_side(*html: str) -> str:
+    """Beside one another where the page is wide, else one below the other; one alone as it is."""
+    shown = [part for part in html if part]
+    if len(shown) < 2:
+        return "".join(shown)
+    return '<div class="side">\n' + "".join(f"<div>{part}</div>\n" for part in shown) + "</div>\n"
+
+
 def details(summary: str, html: str) -> str:
     """What only some want to see; print shows it too where the browser lets it."""
     return f"<details>\n<summary>{escape(summary)}</summary>\n{html}</details>\n"

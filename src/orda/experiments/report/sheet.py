@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 
 from orda.experiments.report.draw import colour_class
+from orda.experiments.report.draw.shades import channels, contrast
 from orda.experiments.tables import STYLE
 from orda.plots import STYLES
 
@@ -29,19 +30,3 @@ def on_dark(colour: str) -> str:
         if contrast(mixed, channels(DARK)) >= CONTRAST:
             return "#" + "".join(f"{value:02x}" for value in mixed)
     return "#ffffff"
-
-
-def contrast(one: list[int], other: list[int]) -> float:
-    """(L₁ + 0.05) / (L₂ + 0.05) of the lighter and the darker (WCAG 2)."""
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(rgb: list[int]) -> float:
-    """0.2126 R + 0.7152 G + 0.0722 B of the linear channels."""
-    linear = [v / 3294.6 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def channels(colour: str) -> list[int]:
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]

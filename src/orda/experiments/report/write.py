@@ -10,7 +10,7 @@ from pathlib import Path
 from orda.experiments.report.gather import Chapter, gather
 from orda.experiments.report.html import section
 from orda.experiments.report.page import page, title_of
-from orda.experiments.report.sections import AFTER, BEFORE
+from orda.experiments.report.sections import AFTER, BEFORE, pictures_section
 from orda.training.paths import faults_named, write_whole
 
 NAME = "report.html"
@@ -61,6 +61,8 @@ def make_report(
 def make_sections(chapter: Chapter, prefix: str, pictures: bool, progress: bool | None) -> list[str]:
     """The sections of a chapter, one after another; ``prefix`` goes before their anchors."""
     made = [make(chapter, prefix) for make in BEFORE]
+    if pictures:
+        made.append(pictures_section(chapter, prefix, progress))
     return made + [make(chapter, prefix) for make in AFTER]
 
 

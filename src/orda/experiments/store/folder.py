@@ -56,7 +56,7 @@ class Score:
     validation: float | None  # of the source, at the selected evaluation
     accuracy: float | None  # of the target, there
     final_accuracy: float | None  # of the target, after the last step
-    seconds: float
+    seconds: float  # of the run, without those of diagnostics that were asked for (machine.assess)
 
     @classmethod
     def of(cls, result: RunResult) -> Score:
@@ -65,7 +65,7 @@ class Score:
             result.source_validation,
             result.target_accuracy,
             result.final_target_accuracy,
-            float(result.seconds["total"]),
+            float(result.seconds["total"]) - float(result.seconds.get("assess", 0.0)),
         )
         for share in (score.validation, score.accuracy, score.final_accuracy):
             if share is not None and not 0 <= share <= 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from orda.experiments.report.draw.marks import colour_class, element, marker, tip, words
 from orda.experiments.report.draw.scale import Scale
+from orda.experiments.report.draw.shades import bright
 from orda.plots import Style
 
 WIDTH = 340.0
@@ -93,7 +94,8 @@ def _part(part: Part, before: float, scale: Scale, y: float, unit: str) -> str:
     told = tip(f"{part.name}: {part.value:.3g} {unit}")
     drawn = element("rect", told, x=left, y=y, width=right - left, height=18.0, cls=f"part {colour_class(part.style)}")
     if right - left > LETTER * len(part.name) + 6:
-        drawn += words((left + right) / 2, y + 12.5, part.name, "inside", "middle")
+        cls = "inside dark" if bright(part.style.colour) else "inside"
+        drawn += words((left + right) / 2, y + 12.5, part.name, cls, "middle")
     return drawn
 
 

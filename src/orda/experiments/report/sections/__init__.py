@@ -10,6 +10,7 @@ from orda.experiments.report.sections.again import again_section
 from orda.experiments.report.sections.chosen import chosen_section
 from orda.experiments.report.sections.curves import curves_section
 from orda.experiments.report.sections.estimates import estimates_section
+from orda.experiments.report.sections.pictures import pictures_section
 from orda.experiments.report.sections.runs import runs_section
 from orda.experiments.report.sections.summary import summary_section
 from orda.experiments.report.sections.times import times_section
@@ -24,6 +25,6 @@ BEFORE: tuple[Section, ...] = (
     estimates_section,
     times_section,
 )
-AFTER: tuple[Section, ...] = (chosen_section, runs_section, again_section)  # the pictures
+AFTER: tuple[Section, ...] = (chosen_section, runs_section, again_section)  # pictures_section stands between them
 
-__all__ = ["AFTER", "BEFORE", "Section"]
+__all__ = ["AFTER", "BEFORE", "Section", "pictures_section"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from orda.experiments.report.draw import Dot, Entry, Scale, dots
 from orda.experiments.report.gather import Chapter, RunView
-from orda.experiments.report.html import figure, paragraph, section, table
+from orda.experiments.report.html import figure, paragraph, section, side_by_side, table
 from orda.experiments.tables import (
     Cell,
     Comparison,
@@ -25,7 +25,8 @@ def accuracy_section(chapter: Chapter, prefix: str) -> str:
     made = accuracy_table(chapter.results)
     cells = {line.name: line.cells[-1] for line in made.lines}
     what = "average over the tasks" if len(chapter.tasks) > 1 else "target accuracy"
-    return section(f"{prefix}accuracy", "Accuracy", _means(chapter, cells, what, made.title), to_html(grid_of(made)))
+    pictures = _means(chapter, cells, what, made.title)
+    return section(f"{prefix}accuracy", "Accuracy", side_by_side(pictures, to_html(grid_of(made))))
 
 
 def _means(chapter: Chapter, cells: dict[str, Cell], what: str, title: str) -> str:
@@ -37,7 +38,7 @@ def _means(chapter: Chapter, cells: dict[str, Cell], what: str, title: str) -> s
     for row, cell in found.items():
         mean, error = cell.mean or 0.0, cell.error or 0.0
         ends += [mean - error, mean + error]
-        told = f"{row}: {_percent(mean)} %" + (f" ± {_percent(error)}" if cell.error is not None else "")
+        told = f"{row}: {_percent(mean)}" + (f" ± {_percent(error)}" if cell.error is not None else "") + " %"
         low, high = (mean - error, mean + error) if cell.error is not None else (None, None)
         beside = told.removeprefix(f"{row}: ")
         entries.append(Entry(row, chapter.styles[row], (Dot(mean, low, high, told),), beside))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from statistics import median
 from typing import Any
 
+from orda.algorithms import make_settings
+from orda.algorithms.settings import Settings
 from orda.experiments.report.gather import Chapter, RunView
 from orda.experiments.report.html import count, details, note, paragraph, section, table
 
@@ -30,7 +33,7 @@ def chosen_section(chapter: Chapter, prefix: str) -> str:
 
 
 def _summary(chapter: Chapter) -> str:
-    keys = _drawn_keys(chapter.runs)
+    keys = _drawn_keys(chapter)
     rows = []
     for row in chapter.rows:
         runs = chapter.of(row)
@@ -46,7 +49,7 @@ def _summary(chapter: Chapter) -> str:
 
 
 def _choices(chapter: Chapter) -> str:
-    keys = _drawn_keys(chapter.runs)
+    keys = _drawn_keys(chapter)
     heads = ("Method", "Task", "Repeat", "Draw", *map(_short, keys), "Source validation", "Target accuracy")
     runs = sorted(chapter.runs, key=lambda run: chapter.rows.index(run.row))
     rows = [
@@ -68,7 +71,7 @@ def _choices(chapter: Chapter) -> str:
 
 def _settings(chapter: Chapter) -> str:
     """What the rows set apart from what is drawn: of the first run of each."""
-    drawn = set(_drawn_keys(chapter.runs))
+    drawn = set(_drawn_keys(chapter))
     flat = {row: _told(chapter.of(row)[0]) for row in chapter.rows}
     keys = [key for key in dict.fromkeys(key for found in flat.values() for key in found) if key not in drawn]
     rows = [(row, *(_text(found.get(key)) for key in keys)) for row, found in flat.items()]
@@ -80,11 +83,15 @@ def _told(run: RunView) -> Mapping[str, Any]:
     found: dict[str, Any] = {"algorithm.name": config.algorithm.name, "sampler.name": config.sampler.name}
     found |= {f"sampler.settings.{key}": value for key, value in config.sampler.settings.items()}
     found |= {key: _value(run, key) for key in SHOWN}
-    return found | {f"algorithm.settings.{key}": value for key, value in config.algorithm.settings.items()}
+    return found | {f"algorithm.settings.{key}": value for key, value in asdict(settings_of(run)).items()}
 
 
-def _drawn_keys(runs: Sequence[RunView]) -> list[str]:
-    return list(dict.fromkeys(key for run in runs for key in run.drawn))
+def _drawn_keys(chapter: Chapter) -> list[str]:
+    """What draws set, chosen or not."""
+    drawn = [run.drawn for run in chapter.runs]
+    if chapter.results is not None:
+        drawn = [record.place.drawn for record in chapter.results.records]
+    return list(dict.fromkeys(key for each in drawn for key in each))
 
 
 def _value(run: RunView, key: str) -> Any:
@@ -92,7 +99,12 @@ def _value(run: RunView, key: str) -> Any:
     found: Any = run.config.to_dict()
     for name in key.split("."):
         found = found.get(name) if isinstance(found, dict) else None
-    return found
+    return getattr(settings_of(run), key.split(".")[-1], None) if found is None else found
+
+
+def settings_of(run: RunView) -> Settings:
+    """The algorithm's settings with its own defaults in."""
+    return make_settings(run.config.algorithm.name, **run.config.algorithm.settings)
 
 
 def _range(values: Sequence[Any]) -> str:
@@ -114,6 +126,8 @@ def _short(key: str) -> str:
 def _text(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 

@@ -52,7 +52,7 @@ def estimates_section(chapter: Chapter, prefix: str) -> str:
     """Both figures, and which rows are not in them."""
     rows = assessed_rows(chapter)
     wanting = [row for row in chapter.rows if any(map(_minimises, chapter.of(row))) and row not in rows]
-    title = "The estimates: D̂ of minibatches against D0 of all data"
+    title = "Estimates against D0"
     if not rows:
         text = f"No run has its estimates on record. {REMEDY}" if wanting else "No run minimises a discrepancy."
         return section(f"{prefix}estimates", title, note(text))

@@ -100,7 +100,7 @@ def verdict(item: Comparison) -> str:
 def _estimates(chapter: Chapter) -> Iterator[str]:
     """How much nearer to D0 the last row's estimates are than the first's."""
     for first, last, ratio in error_ratios(chapter):
-        less = f"{1 / ratio:.3g} times smaller" if ratio < 1 else f"{ratio:.3g} times larger"
+        less = f"{rounded(1 / ratio)} times smaller" if ratio < 1 else f"{rounded(ratio)} times larger"
         yield f"The mean squared error of D̂ against D0 is {less} in {last} than in {first} (relative to D0²)."
 
 
@@ -152,13 +152,19 @@ def _difference_cards(results: Results, found: list[Comparison]) -> Iterator[Car
 
 def _error_cards(chapter: Chapter) -> Iterator[Card]:
     for first, last, ratio in error_ratios(chapter):
-        yield "Squared error of D̂", f"× {ratio:.2g}", f"{last} against {first}"
+        less = f"{rounded(1 / ratio)} × smaller" if ratio < 1 else f"{rounded(ratio)} × larger"
+        yield "Squared error of the estimates", less, f"{last} against {first}"
 
 
 def _seconds(results: Results) -> Card:
     scores = [record.entry.score for record in results.records if record.entry.score is not None]
     total = fsum(score.seconds for score in scores)
     return "Work", duration(total), f"in {count(len(scores), 'run')}, added up"
+
+
+def rounded(value: float) -> str:
+    """A ratio in two digits that count: 1.3, 28, 41,000."""
+    return f"{float(f'{value:.2g}'):,.10g}"
 
 
 def duration(seconds: float) -> str:

@@ -30,7 +30,7 @@ def _parts(chapter: Chapter, runs: Sequence[RunView]) -> str:
         parts = [Part(name, part_style(name), seconds.get(name, 0.0)) for name in names]
         rest = fsum(seconds.values()) - fsum(part.value for part in parts)
         parts.append(Part("rest", part_style("rest"), max(0.0, rest)))
-        lines.append((row, f"{fsum(seconds.values()):.3g} s", [part for part in parts if part.value > 0]))
+        lines.append((row, f"{worked(seconds):.3g} s", [part for part in parts if part.value > 0]))
     scale = Scale.over([fsum(seconds.values()) for seconds in found.values()], zero=True, label="seconds a run")
     told = "; ".join(f"{row} {beside}" for row, beside, _ in lines)
     picture = stacked("Seconds a run, by part", told, lines, scale, "s")
@@ -39,19 +39,22 @@ def _parts(chapter: Chapter, runs: Sequence[RunView]) -> str:
     columns = list(dict.fromkeys(every))
     numbers = table(
         "Seconds a run by part",
-        ("Method", *columns, "total"),
-        [
-            (row, *(f"{s.get(name, 0.0):.2f}" for name in columns), f"{fsum(s.values()):.2f}")
-            for row, s in found.items()
-        ],
+        ("Method", *columns, "without assess"),
+        [(row, *(f"{s.get(name, 0.0):.2f}" for name in columns), f"{worked(s):.2f}") for row, s in found.items()],
     )
     caption = (
         "Mean wall-clock seconds of the runs in this report (the chosen one of every row, task and repeat) on the "
-        "machines that did them; every moment is charged to one part."
+        "machines that did them; every moment is charged to one part. Diagnostics (assess) are no part of a method: "
+        "the totals, and the table of training times, are without them."
     )
     return figure(caption, [("Seconds a run, by part", picture)], legend(shown, "patch"), "wide") + details(
         "The numbers", numbers
     )
+
+
+def worked(seconds: Mapping[str, float]) -> float:
+    """All seconds but those of diagnostics that were asked for."""
+    return fsum(value for name, value in seconds.items() if name != "assess")
 
 
 def mean_seconds(runs: Sequence[RunView]) -> Mapping[str, float]:
