@@ -14,7 +14,6 @@ from orda.experiments.store import State, Store
 from orda.experiments.tables import Cell, Comparison, Grid, Line, Results, accuracy_table, compare
 from orda.experiments.tables.grid import GridRow, Text, sections, signed
 from orda.experiments.tables.statistics import LEVEL, t_interval
-from orda.samplers import SAMPLERS
 from orda.training import RunPaths, RunResult
 
 PLANNING = ("extract", "stratify", "order", "plan")
@@ -67,7 +66,7 @@ class Shown:
     low: float | None  # of the t interval over the seeds; None for one seed
     high: float | None
     off: float | None  # √(mean (D̂ − D0)²) / mean D0, over the minibatches of all plans; None without a D̂
-    planning: float | None  # features, strata and order; 0 for samplers that look at no features
+    planning: float | None  # features, strata and order
     training: float | None
 
 
@@ -78,16 +77,12 @@ def shown(results: Results, store: Store) -> list[Shown]:
         if record.entry.state is State.DONE:
             path = RunPaths(store.folder(record.place.digest)).result
             runs.setdefault(record.place.row, []).append(RunResult.load(path))
-    return [
-        _shown(line, str(results.configs[line.name].sampler.name), runs.get(line.name, []))
-        for line in accuracy_table(results).lines
-    ]
+    return [_shown(line, runs.get(line.name, [])) for line in accuracy_table(results).lines]
 
 
-def _shown(line: Line, sampler: str, runs: Sequence[RunResult]) -> Shown:
-    planning = PLANNING if SAMPLERS[sampler].needs_features else ("plan",)  # else features were for diagnostics alone
+def _shown(line: Line, runs: Sequence[RunResult]) -> Shown:
     low, high = t_interval(list(line.cells[0].values.values()))
-    seconds = _seconds(runs, planning), _seconds(runs, TRAINING)
+    seconds = _seconds(runs, PLANNING), _seconds(runs, TRAINING)
     return Shown(line.group, line.label, line.name, line.cells[0], low, high, _off(runs), *seconds)
 
 

@@ -6,7 +6,10 @@ import csv
 import io
 import random
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from experiments.made import PROTOCOL, TASKS, results, score
@@ -169,6 +172,20 @@ def test_a_latex_document_holds_its_tables(grids: list[Grid]) -> None:
     assert text.startswith(r"\documentclass")
     assert text.count(r"\begin{tabular}") == len(grids)
     assert text.endswith("\\end{document}\n")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here: texlive-latex-recommended has it")
+def test_latex_compiles(grids: list[Grid], tmp_path: Path) -> None:
+    """Every table, one with every awkward character among them, without an error or a missing character."""
+    texts = [to_latex(grid, label=f"tab:{number}") for number, grid in enumerate(grids)]
+    (tmp_path / "tables.tex").write_text(to_document(texts))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "tables.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    log = (tmp_path / "tables.log").read_text(errors="replace")
+    assert "Missing character" not in log
+    assert "undefined" not in log
+    assert (tmp_path / "tables.pdf").stat().st_size > 10_000
 
 
 # ---- HTML ---------------------------------------------------------------------------------------------------------
