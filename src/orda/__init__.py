@@ -13,7 +13,7 @@ from orda.discrepancies import CORAL, MMD, Discrepancy
 from orda.errors import OrdaError, OrdaWarning
 from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner
 from orda.loader import AdaptationLoader
-from orda.ordering import Assignment, Exchange, Greedy, Optimiser
+from orda.ordering import Annealing, Assignment, Exchange, Greedy, Optimiser, Tabu
 from orda.planning import Assessment, assess, plan
 from orda.records import Batch, DomainBatch, DomainPlan, Features, Plan, Pool, Strata
 from orda.samplers import DPP, Anticlustering, KMeansPlusPlus, Ordered, Sampler, Stratified, Uniform
@@ -28,6 +28,7 @@ __all__ = [
     "DPP",
     "MMD",
     "AdaptationLoader",
+    "Annealing",
     "Anticlustering",
     "Assessment",
     "Assignment",
@@ -52,6 +53,7 @@ __all__ = [
     "SquaredInner",
     "Strata",
     "Stratified",
+    "Tabu",
     "Uniform",
     "assess",
     "load",

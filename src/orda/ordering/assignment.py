@@ -1,8 +1,8 @@
 """Exact reordering of one stratum at a time.
 
-With all other rows fixed, the best permutation of row r minimises Σ_m C[m, π(m)] over permutations π, where
-C[m, j] = cost(D̂ of minibatch m with the row's element j): a linear assignment problem, solved exactly. Rows in turn, a
-few sweeps: block coordinate descent, monotone.
+With all other rows fixed, the best permutation of row r minimises Σ_m costs[m, π(m)] over permutations π, with the
+table of ``rows.py``: a linear assignment problem, solved exactly. Rows in turn, a few sweeps: block coordinate descent,
+monotone.
 """
 
 from __future__ import annotations
@@ -14,34 +14,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from orda.compiled import compiled
 from orda.ordering.base import Clock, Optimiser, interleaved
-from orda.ordering.objective import State, cost, everywhere, put
+from orda.ordering.objective import State
 from orda.ordering.problem import Problem
-from orda.records import FloatArray, IntArray
-
-
-@compiled
-def replacement_values(
-    problem: Problem, state: State, arranged: IntArray, r: int, values: FloatArray, costs: FloatArray
-) -> None:
-    """values[m, j] = D̂ of minibatch m with row r's element j, and the cost of that less the cost as it is."""
-    horizon = arranged.shape[1]
-    everywhere(problem, state, arranged, r, values)
-    for m in range(horizon):
-        now = cost(problem, state.values[m])
-        for j in range(horizon):
-            costs[m, j] = cost(problem, values[m, j]) - now
-
-
-@compiled
-def permute(problem: Problem, state: State, arranged: IntArray, r: int, chosen: IntArray, values: FloatArray) -> None:
-    """Put element chosen[m] of row r into minibatch m, for all m."""
-    first = r * arranged.shape[1]
-    for m in range(arranged.shape[1]):
-        if arranged[r, m] != first + chosen[m]:
-            put(problem, state, arranged, r, m, first + chosen[m])
-            state.values[m] = values[m, chosen[m]]
+from orda.ordering.rows import permute, replacement_values
+from orda.records import IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

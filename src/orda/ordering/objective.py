@@ -1,7 +1,7 @@
 """The one primitive of ordering: *D̂ of minibatch m if its member from row r were element y instead*.
 
 An optimiser knows these functions only, and neither MMD nor CORAL. Compiled; each is chosen by the type of the problem
-(``quadratic.py`` and ``covariance.py`` hold the two sets).
+(``quadratic.py``, ``explicit.py`` and ``covariance.py`` hold the three sets).
 
 | function | what it gives |
 |---|---|
@@ -25,14 +25,20 @@ import numpy.typing as npt
 from numba import types
 
 from orda.compiled import compiled, overloads
-from orda.ordering import covariance, quadratic
-from orda.ordering.problem import CovarianceProblem, Problem, QuadraticProblem
+from orda.ordering import covariance, explicit, quadratic
+from orda.ordering.problem import CovarianceProblem, ExplicitProblem, Problem, QuadraticProblem
 from orda.records import FloatArray, IntArray
 
 
 class QuadraticState(NamedTuple):
     values: FloatArray  # (M,) D̂ of every minibatch
     field: FloatArray  # (M, P) F_m(e) = Σ_g u_g κ(x_g, e)
+    diagonal: FloatArray  # (P,) κ(e, e)
+
+
+class ExplicitState(NamedTuple):
+    values: FloatArray  # (M,) D̂ of every minibatch
+    total: FloatArray  # (M, D) V_m = Σ_g u_g φ(x_g)
     diagonal: FloatArray  # (P,) κ(e, e)
 
 
@@ -46,7 +52,7 @@ class CovarianceState(NamedTuple):
     scratch: FloatArray  # (M,) where a function may leave intermediate values
 
 
-State = QuadraticState | CovarianceState
+State = QuadraticState | ExplicitState | CovarianceState
 
 
 # Compiled code only: the overloads below stand in for these.
@@ -65,6 +71,8 @@ def _choose(problem: Any, name: str) -> Any:
         return getattr(covariance, name)
     if isinstance(problem, types.NamedTuple) and problem.instance_class is QuadraticProblem:
         return getattr(quadratic, name)
+    if isinstance(problem, types.NamedTuple) and problem.instance_class is ExplicitProblem:
+        return getattr(explicit, name)
     return None
 
 
@@ -78,6 +86,12 @@ def _prepare(problem: Any, arranged: Any) -> Any:
         fill(problem, state, arranged)
         return state
 
+    def explicit_state(problem: Any, arranged: Any) -> State:
+        horizon, (elements, size) = arranged.shape[1], problem.phi.shape
+        state = ExplicitState(np.empty(horizon), np.empty((horizon, size)), np.empty(elements))
+        fill(problem, state, arranged)
+        return state
+
     def covariance_state(problem: Any, arranged: Any) -> State:
         rows, horizon = arranged.shape
         k = rows // 2
@@ -87,6 +101,8 @@ def _prepare(problem: Any, arranged: Any) -> Any:
         fill(problem, state, arranged)
         return state
 
+    if problem.instance_class is ExplicitProblem:
+        return explicit_state
     return covariance_state if problem.instance_class is CovarianceProblem else quadratic_state
 
 

@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
 from orda.compiled import compiled_sums
 from orda.discrepancies import CORAL, Discrepancy, Embedding
 from orda.discrepancies.base import PLUG_IN
 from orda.errors import SettingError, UnknownName
-from orda.kernels import Linear, gram_matrix
+from orda.kernels import Linear
+from orda.ordering.picked import Maps, Picked
 from orda.records import Features, FloatArray, IntArray, Pool
 
 OBJECTIVES = ("scalar", "embedding")
@@ -42,6 +41,19 @@ class QuadraticProblem(NamedTuple):
     scalar: bool  # the cost of a minibatch: (D̂ − D0)², or D̂ itself
 
 
+class ExplicitProblem(NamedTuple):
+    """A ``QuadraticProblem`` without its Gram matrix: κ(x, y) = ⟨φ(x), φ(y)⟩, and ``extra`` more at a point itself."""
+
+    phi: npt.NDArray[np.floating]  # (P, D) φ of the pool's elements; float32 or float64
+    extra: FloatArray  # (P,) κ(x, x) − ‖φ(x)‖²: 0 for an exact φ
+    example: IntArray  # (P,) elements that are one and the same point have one number
+    signed: FloatArray  # (R,)
+    partner: IntArray  # (R,)
+    pair: FloatArray  # (R,)
+    reference: float
+    scalar: bool
+
+
 class CovarianceProblem(NamedTuple):
     gram: npt.NDArray[np.floating]  # (P, P) inner products of the centred points
     weight: FloatArray  # (2, k) of the source's rows and of the target's
@@ -51,7 +63,7 @@ class CovarianceProblem(NamedTuple):
     scalar: bool
 
 
-Problem = QuadraticProblem | CovarianceProblem
+Problem = QuadraticProblem | ExplicitProblem | CovarianceProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,8 @@ def ordering_task(
     objective: str = "scalar",
     embedding: Embedding | None = None,
     reference: float | None = None,
+    memory_budget: int | None = None,
+    maps: Maps = lambda: None,
 ) -> OrderingTask:
     """The ordering problem of two pools. ``objective``:
 
@@ -84,6 +98,9 @@ def ordering_task(
     ``"embedding"``  Σ_m ‖v_m − v_0‖², v_m the signed weighted mean embedding of minibatch m and v_0 that of all data.
                      Permutations within strata leave Σ_m v_m alone, so it equals Σ_m ‖v_m‖² = Σ_m D̂_m up to a constant,
                      and that is what is minimised and reported. For CORAL φ is φ_c, about the domain's own mean.
+
+    Where the Gram matrix of the pool would take more than ``memory_budget`` bytes, ``maps`` are asked for kernels with
+    an explicit φ, unless the kernel is linear and has one of its own.
     """
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
@@ -92,22 +109,32 @@ def ordering_task(
     scale = discrepancy.factor(features.source.shape[1]) if isinstance(discrepancy, CORAL) else 1.0
     d0 = (discrepancy.reference(features) if reference is None else reference) / scale
     kernel = Linear() if scalar and discrepancy.batch_centred else embedding.kernel
-    points = torch.cat([pick(embedding.source, source), pick(embedding.target, target)])
-    gram = gram_matrix(kernel, points).cpu().numpy()
-    if scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred:
+    batch_centred = scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred
+    picked = Picked(kernel, embedding, source, target)
+    large = memory_budget is not None and picked.gram_bytes > memory_budget
+    values = picked.explicit(maps) if large and not batch_centred else None
+    gram = picked.gram() if values is None else np.empty((0, 0))
+    if batch_centred:
+        assert isinstance(discrepancy, CORAL)
         c_s, c_t = discrepancy.corrections(features)
         weight, correction = np.stack([source.weight, target.weight]), np.array([c_s, c_t])
         signed = weight * [[c_s], [-c_t]]
         return OrderingTask(CovarianceProblem(gram, weight, signed, correction, d0, True), scale, None)
+
+    def quadratic(signed: FloatArray, partner: IntArray, pair: FloatArray) -> QuadraticProblem | ExplicitProblem:
+        if values is None:
+            return QuadraticProblem(gram, signed, partner, pair, d0, scalar)
+        return ExplicitProblem(*values, signed, partner, pair, d0, scalar)
+
     signed = np.concatenate([source.weight, -target.weight])
     if not scalar or discrepancy.estimator == PLUG_IN:  # a norm: "embedding" measures minibatches, not an estimate
-        problem = QuadraticProblem(gram, signed, np.arange(len(signed)), np.zeros(len(signed)), d0, scalar)
+        problem = quadratic(signed, np.arange(len(signed)), np.zeros(len(signed)))
         return OrderingTask(problem, scale, pool_bound(problem, source.index.shape[1]))
     if isinstance(discrepancy, CORAL):
         signed = signed * np.repeat(discrepancy.corrections(features), len(source.weight))
     partner = np.concatenate([partners(source), len(source.weight) + partners(target)])
     pair = np.square(signed) * (1 - 2 * np.concatenate([source.own, target.own]))
-    return OrderingTask(QuadraticProblem(gram, signed, partner, pair, d0, True), scale, None)
+    return OrderingTask(quadratic(signed, partner, pair), scale, None)
 
 
 def partners(pool: Pool) -> IntArray:
@@ -123,17 +150,19 @@ def partners(pool: Pool) -> IntArray:
     return np.asarray(same.argmax(1), dtype=np.int64)
 
 
-def pick(points: Tensor, pool: Pool) -> Tensor:
-    """The points of a pool, in the order of its elements."""
-    return points[torch.from_numpy(pool.index.reshape(-1)).to(points.device)]
-
-
-def pool_bound(problem: QuadraticProblem, horizon: int) -> float:
+def pool_bound(problem: QuadraticProblem | ExplicitProblem, horizon: int) -> float:
     """No order has a lower objective: by Jensen mean_m D̂_m ≥ ‖v̄‖², v̄ = (1/M) Σ_m v_m, which no order changes.
 
     scalar:    mean_m (D̂_m − D0)² ≥ max(0, ‖v̄‖² − D0)².        embedding:    mean_m D̂_m ≥ ‖v̄‖².
     """
-    mean_norm = float(quadratic_form(problem.gram, np.repeat(problem.signed, horizon) / horizon))
+    u = np.repeat(problem.signed, horizon) / horizon
+    if isinstance(problem, ExplicitProblem):
+        number = np.unique(problem.example, return_inverse=True)[1]
+        share, extra = np.bincount(number, u), np.zeros(number.max() + 1)
+        extra[number] = problem.extra  # the same for copies of one example, whose shares add up
+        mean_norm = float(np.square(u @ problem.phi).sum() + np.square(share) @ extra)
+    else:
+        mean_norm = float(quadratic_form(problem.gram, u))
     return max(0.0, mean_norm - problem.reference) ** 2 if problem.scalar else mean_norm
 
 
