@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
+
+UNITS = re.compile(r"(\d) (%|(?:s|min|h|points|times|repeats?|runs?)\b)")
 
 
 def section(anchor: str, title: str, *html: str, level: int = 2) -> str:
@@ -13,7 +16,7 @@ def section(anchor: str, title: str, *html: str, level: int = 2) -> str:
 
 
 def paragraph(text: str, cls: str = "") -> str:
-    return f"<p{_class(cls)}>{escape(text)}</p>\n"
+    return f"<p{_class(cls)}>{prose(text)}</p>\n"
 
 
 def note(text: str) -> str:
@@ -22,7 +25,7 @@ def note(text: str) -> str:
 
 
 def bullets(texts: Iterable[str], cls: str = "") -> str:
-    return f"<ul{_class(cls)}>\n" + "".join(f"<li>{escape(text)}</li>\n" for text in texts) + "</ul>\n"
+    return f"<ul{_class(cls)}>\n" + "".join(f"<li>{prose(text)}</li>\n" for text in texts) + "</ul>\n"
 
 
 def figure(caption: str, panels: Sequence[tuple[str, str]], legend_html: str = "", cls: str = "") -> str:
@@ -33,7 +36,7 @@ def figure(caption: str, panels: Sequence[tuple[str, str]], legend_html: str = "
     named = " ".join(part for part in ("figure", cls) if part)
     return (
         f'<figure class="{named}">\n{legend_html}<div class="cells">\n{shown}</div>\n'
-        f"<figcaption>{escape(caption)}</figcaption>\n</figure>\n"
+        f"<figcaption>{prose(caption)}</figcaption>\n</figure>\n"
     )
 
 
@@ -88,6 +91,11 @@ def cards(items: Iterable[tuple[str, str, str]]) -> str:
 def count(number: int, what: str) -> str:
     """ "1 run", "2 runs"; "1,000 runs"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def prose(text: str) -> str:
+    """A text, escaped, in which no number is parted from its unit."""
+    return UNITS.sub("\\1\u00a0\\2", escape(text))
 
 
 def _class(cls: str) -> str:

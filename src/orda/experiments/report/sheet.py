@@ -19,12 +19,15 @@ def style_sheet() -> str:
     colours = {colour_class(style): style.colour for style in STYLES.values()}
     light = "\n".join(f".{name} {{ --c: {colour}; }}" for name, colour in colours.items())
     dark = "\n".join(f"  .{name} {{ --c: {on_dark(colour)}; }}" for name, colour in colours.items())
-    return f"{own}{STYLE.lstrip()}{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
+    return f"{STYLE.lstrip()}{own}{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"
 
 
 def on_dark(colour: str) -> str:
-    """The colour with as much white in it as it takes to be seen on a dark page."""
+    """The colour with as much white in it as it takes to be seen on a dark page; of a grey its negative, so that black
+    stays what is furthest from the page."""
     own = channels(colour)
+    if len(set(own)) == 1:
+        return "#" + 3 * f"{255 - own[0]:02x}"
     for share in range(0, 101, 5):
         mixed = [round(value + (255 - value) * share / 100) for value in own]
         if contrast(mixed, channels(DARK)) >= CONTRAST:

@@ -65,10 +65,10 @@ class Scale:
         """How a value is written beside the axis."""
         if self.numbers == "percent":
             return f"{100 * value:.4g} %"
-        if self.log and value and not 1e-3 <= value < 1e4:
-            power = floor(log10(value) + 1e-9)
-            times = "" if abs(value / 10**power - 1) < 1e-6 else f"{value / 10**power:.0f}·"
-            return f"{times}10{str(power).translate(SUPERSCRIPTS)}"
+        if value and not 1e-3 <= abs(value) < 1e4 + 90000 * (not self.log):
+            power = floor(log10(abs(value)) + 1e-9)
+            times = f"{value / 10**power:.3g}".replace("-", "−")
+            return ("" if times == "1" else f"{times}·") + f"10{str(power).translate(SUPERSCRIPTS)}"
         return (f"{value:+.4g}" if self.numbers == "signed" and value else f"{value:.4g}").replace("-", "−")
 
     def _linear_ticks(self, about: int) -> list[float]:

@@ -98,13 +98,11 @@ def interval(item: Comparison) -> str:
 
 def _runs_table(chapter: Chapter) -> str:
     heads = ("Run", "Folder", "Task", "Selected step", "Source validation", "Target accuracy", "Seconds")
-    return table(
-        "Accuracy in % at the evaluation with the best source validation accuracy; target images that training never "
-        "saw. Target labels decide nothing.",
-        heads,
-        [_run_row(run) for run in chapter.runs],
-        words=(0, 1, 2),
+    told = (
+        "In % at the evaluation with the best source validation accuracy, of target images that training never saw. "
+        "Target labels decide nothing."
     )
+    return paragraph(told) + table("Accuracy", heads, [_run_row(run) for run in chapter.runs], words=(0, 1, 2))
 
 
 def _run_row(run: RunView) -> tuple[str, ...]:

@@ -74,14 +74,18 @@ def _settings(chapter: Chapter) -> str:
     drawn = set(_drawn_keys(chapter))
     flat = {row: _told(chapter.of(row)[0]) for row in chapter.rows}
     keys = [key for key in dict.fromkeys(key for found in flat.values() for key in found) if key not in drawn]
-    rows = [(row, *(_text(found.get(key)) for key in keys)) for row, found in flat.items()]
-    return table("Settings that no draw changes", ("Method", *map(_short, keys)), rows, words=(0, 1, 2))
+    shared = [key for key in keys if len({_text(found.get(key)) for found in flat.values()}) == 1]
+    own = [key for key in keys if key not in shared]
+    told = ", ".join(f"{_short(key)} {_text(next(iter(flat.values()))[key])}" for key in shared)
+    rows = [(row, *(_text(found.get(key)) for key in own)) for row, found in flat.items()]
+    made = table("What the methods set", ("Method", *map(_short, own)), rows, words=(0, 1, 2)) if own else ""
+    return made + (paragraph(f"The same in all: {told}.") if told else "")
 
 
 def _told(run: RunView) -> Mapping[str, Any]:
     config = run.config
     found: dict[str, Any] = {"algorithm.name": config.algorithm.name, "sampler.name": config.sampler.name}
-    found |= {f"sampler.settings.{key}": value for key, value in config.sampler.settings.items()}
+    found |= {f"sampler.settings.{key}": v for key, v in config.sampler.settings.items() if v is not None}
     found |= {key: _value(run, key) for key in SHOWN}
     return found | {f"algorithm.settings.{key}": value for key, value in asdict(settings_of(run)).items()}
 

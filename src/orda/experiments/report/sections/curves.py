@@ -13,6 +13,7 @@ ROWS = 8  # in one figure at most; where there are more, each group has its own
 TASKS = 6  # that have figures of their own
 LOSSES = 4
 LABEL = "training step"
+TITLES = {"task": "Task loss", "discrepancy": "Discrepancy of minibatches, D̂", "loss": "Loss, all terms"}
 
 
 def curves_section(chapter: Chapter, prefix: str) -> str:
@@ -88,9 +89,11 @@ def _measures(chapter: Chapter, rows: Sequence[str]) -> Iterator[tuple[str, Call
     yield "Accuracy, target", _evaluated("target_accuracy"), True
     runs = [run for row in rows for run in chapter.of(row)]
     names = dict.fromkeys(name for run in runs for line in run.losses for name in line["losses"])
-    order = sorted(names, key=lambda name: (name != "task", name == "loss"))  # "loss" is the sum of the others
+    order = sorted(names, key=lambda name: (name != "task", name == "loss"))
+    if set(order) == {"task", "loss"}:
+        order = ["task"]  # nothing is added to it
     for name in order[:LOSSES]:
-        yield f"Loss: {name}" + (" (what is minimised)" if name == "loss" else ""), _lost(name), False
+        yield TITLES.get(name, f"Loss: {name}"), _lost(name), False
 
 
 def _evaluated(key: str) -> Callable[[RunView], Curve]:

@@ -86,10 +86,10 @@ def _over_training(chapter: Chapter, name: str, rows: Sequence[str]) -> str:
     x = Scale.over((s for lines in found.values() for s in lines["d0"]), zero=True, label="training step")
     y = Scale.over([*every, *tops], log=log, zero=not log)
     panels = [(row, _panel(row, lines, chapter.styles[row], x, y)) for row, lines in found.items()]
-    over = " over tasks and repeats" if len(tasks) > 1 else ""
+    over = "means over tasks and repeats" if len(tasks) > 1 else f"means over the repeats on {chapter.tasks[tasks[0]]}"
     return figure(
         f"{name}: the mean of D̂ over each plan's minibatches, a band of one standard deviation of D̂ about it, and D0 "
-        f"on the same features; means{over}. One axis for all{', logarithmic' if log else ''}.",
+        f"on the same features; {over}. One axis for all{', logarithmic' if log else ''}.",
         panels,
         legend([*((row, chapter.styles[row]) for row in found), (STYLES["d0"].label, STYLES["d0"])]),
     )
@@ -102,8 +102,8 @@ def _panel(row: str, lines: Mapping[str, Curve], style: Style, x: Scale, y: Scal
     low = [max(v - s, y.low) for v, s in zip(mean, spread, strict=True)]
     high = [v + s for v, s in zip(mean, spread, strict=True)]
     panel.band(steps, low, high, style)
-    panel.thick(list(lines["d0"]), list(lines["d0"].values()), STYLES["d0"], "D0")
     panel.thick(steps, mean, style, "mean D̂")
+    panel.thick(list(lines["d0"]), list(lines["d0"].values()), STYLES["d0"], "D0")
     last = steps[-1]
     return panel.svg(
         f"At step {last}: D0 {lines['d0'][last]:.3g}, mean of the estimates {lines['mean'][last]:.3g}, "
