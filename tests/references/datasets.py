@@ -15,6 +15,24 @@ def write_image(path: Path, seed: int = 0, size: tuple[int, int] = (10, 8)) -> N
     Image.fromarray(rng.integers(0, 256, (*size, 3), dtype=np.uint8)).save(path)
 
 
+SHADES, ANIMALS, SHADE_SIZE = ("ink", "paper", "stone"), ("ant", "bee", "cat"), 8
+
+
+def write_shades(root: Path, domains: tuple[str, ...] = SHADES, count: int = 14) -> Path:
+    """root/domain/class/*.png, learnt in seconds: the class is the brightest colour, the domain a shade."""
+    from orda.seeds import generator
+
+    for d, domain in enumerate(domains):
+        rng = generator(0, "test data", SHADES[d])
+        for c, name in enumerate(ANIMALS):
+            (root / domain / name).mkdir(parents=True)
+            for i in range(count):
+                pixels = rng.integers(0, 120, (SHADE_SIZE, SHADE_SIZE, 3)) + 20 * d
+                pixels[..., c] += 60
+                Image.fromarray(pixels.astype(np.uint8)).save(root / domain / name / f"{SHADES[d]}{i}.png")
+    return root
+
+
 LOCATIONS = ("beach", "desert", "dirt", "jungle", "mountain", "snow")
 BREEDS = ("bulldog", "corgi", "dachshund", "labrador")
 

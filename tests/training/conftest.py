@@ -7,30 +7,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from PIL import Image
 from references.crashes import Crashes
+from references.datasets import SHADE_SIZE, write_shades
 
-from orda.seeds import generator
 from orda.training import TrainConfig
-
-DOMAINS, CLASSES, SIZE, COUNT = ("ink", "paper", "stone"), ("ant", "bee", "cat"), 8, 14
 
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """root/domain/class/*.png: the class is the brightest colour, the domain a shade."""
-    folder = tmp_path_factory.mktemp("data sets") / "shades of it"
-    for d, domain in enumerate(DOMAINS):
-        rng = generator(0, "test data", domain)
-        for c, name in enumerate(CLASSES):
-            (folder / domain / name).mkdir(parents=True)
-            for i in range(COUNT):
-                pixels = rng.integers(0, 120, (SIZE, SIZE, 3)) + 20 * d
-                pixels[..., c] += 60
-                Image.fromarray(pixels.astype(np.uint8)).save(folder / domain / name / f"{domain}{i}.png")
-    return folder
+    """root/domain/class/*.png in a folder with spaces in its name."""
+    return write_shades(tmp_path_factory.mktemp("data sets") / "shades of it")
 
 
 @pytest.fixture
@@ -43,7 +30,7 @@ def make_config(root: Path) -> Callable[..., TrainConfig]:
             "data.root": str(root),
             "data.sources": ["ink", "stone"],
             "data.target": "paper",
-            "data.size": SIZE,
+            "data.size": SHADE_SIZE,
             "data.cache_dir": str(root.parent / "cache"),
             "model.name": "small-cnn",
             "algorithm.name": "coral",
