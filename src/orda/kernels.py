@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -26,8 +26,10 @@ from orda.errors import KernelWarning, SettingError, UnknownName
 from orda.threads import TILE, in_pieces
 
 PAPER_GAMMAS = (0.001, 0.01, 0.1, 1.0, 10.0)
+MEDIAN_OF = 1000  # points whose median squared distance gives the scale
 BLOCK_BYTES = 256 * 2**20  # the largest temporary that a blocked loop makes
 POWERS = 2  # tenth powers in a row: two exponentials serve the paper's five γ, to 1e-5 in float32
+ROWS = 2**16  # of which a mean is taken at once: no float64 copy of more
 BLIND = 1e-3  # D13: below it, or above 1 − it, a mean off-diagonal kernel value says that the kernel sees nothing
 
 
@@ -50,7 +52,7 @@ class Kernel(ABC):
         return self
 
     def explicit(self, x: Tensor) -> Tensor | None:
-        """φ(x) (n, D) where it is known and no larger than x; ``None`` elsewhere."""
+        """φ(x) (n, D) where it is known, and no larger than worth keeping; ``None`` elsewhere."""
         del x
         return None
 
@@ -165,19 +167,34 @@ def squared_distances(x: Tensor, y: Tensor) -> Tensor:
     return squared.clamp_min(0)
 
 
-def median_squared_distance(x: Tensor, limit: int = 1000) -> Tensor:
+def median_squared_distance(x: Tensor, limit: int = MEDIAN_OF) -> Tensor:
     """The median of ‖x_i − x_j‖², i ≠ j, of the points x (..., n, d): (...) in float64, a constant to gradients.
 
     Over at most ``limit`` evenly spaced points; of two in the middle the lower one; 1 where it would be zero.
     """
     if x.shape[-2] < 2:
         return x.new_ones(x.shape[:-2], dtype=torch.float64)
-    count = min(limit, x.shape[-2])
-    picks = torch.linspace(0, x.shape[-2] - 1, count, dtype=torch.float64, device=x.device).round().long()
-    points = x.detach()[..., picks, :].double()
+    points = x.detach()[..., evenly_spaced(x.shape[-2], limit).to(x.device), :].double()
+    count = points.shape[-2]
     rows, columns = torch.triu_indices(count, count, offset=1, device=x.device)
     median = squared_distances(points, points)[..., rows, columns].median(-1).values
     return torch.where(median > 0, median, 1.0)
+
+
+def evenly_spaced(n: int, limit: int) -> Tensor:
+    """At most ``limit`` of 0..n−1, evenly spaced from the first to the last."""
+    return torch.linspace(0, n - 1, min(limit, n), dtype=torch.float64).round().long()
+
+
+def spread(domains: Sequence[Tensor], limit: int) -> Tensor:
+    """At most ``limit`` evenly spaced rows of the ``domains`` (n, d), one after another; nothing else is copied."""
+    picks = evenly_spaced(sum(len(z) for z in domains), limit)
+    rows, first = [], 0
+    for z in domains:
+        inside = picks[(picks >= first) & (picks < first + len(z))] - first
+        rows.append(z[inside.to(z.device)])
+        first += len(z)
+    return torch.cat(rows)
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
@@ -252,8 +269,11 @@ def mean_kernel(kernel: Kernel, x: Tensor, y: Tensor) -> float:
 
 
 def mean(x: Tensor) -> Tensor:
-    """The mean of the points x (n, d), in float64."""
-    return x.mean(0, dtype=torch.float64)
+    """The mean of the points x (n, d), in float64: torch copies what it adds up in another dtype, so some at a time."""
+    total = x.new_zeros(x.shape[1:], dtype=torch.float64)
+    for rows in slices(len(x), ROWS):
+        total += x[rows].sum(0, dtype=torch.float64)
+    return total / len(x)
 
 
 def warn_if_blind(kernel: Kernel, x: Tensor, y: Tensor, limit: int = 500) -> None:

@@ -148,7 +148,7 @@ def test_the_gain_that_is_counted_is_the_objectives_fall() -> None:
     before = Centroids.of(sums, labels).objective
     sizes, traces = sizes_and_traces(sums, labels)
     everyone = np.arange(60)
-    new, count, gained = moves._move_chosen(
+    new, count, gained = moves.move_chosen(
         sums.among(everyone), np.ascontiguousarray(sums.at(labels).T), sums.diagonal, labels, sizes, traces, 3, 0.0, 20
     )
     after = Centroids.of(sums, new).objective

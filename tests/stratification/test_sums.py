@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner, gram_matrix
+from orda.stratification.explicit import ExplicitSums
 from orda.stratification.kernel_kmeans import Centroids, stratum_sums
 from orda.stratification.stripes import GramSums, Workspace, gram_bytes, share_by_products
-from orda.stratification.sums import ExplicitSums, StratumSums
+from orda.stratification.sums import StratumSums
 
 GAMMAS = (0.02, 0.2, 2.0)
 PAIRS = [

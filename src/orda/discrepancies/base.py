@@ -13,17 +13,30 @@ from orda.discrepancies.draws import Draws, Weights, check_draws, check_weights
 from orda.errors import FeatureError, SettingError, UnknownName
 from orda.kernels import Kernel
 from orda.records import Features
+from orda.threads import in_pieces
 
 PLUG_IN, UNBIASED = ESTIMATORS = ("plug-in", "unbiased")
 
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """φ of a discrepancy, as a kernel and the points it takes: κ(points_i, points_j) = ⟨φ(z_i), φ(z_j)⟩."""
+    """φ of a discrepancy, as a kernel and the points it takes: κ(points_i, points_j) = ⟨φ(z_i), φ(z_j)⟩.
+
+    Where ``centres`` are given, they are still to be taken off the points: so they need not be copied.
+    """
 
     kernel: Kernel
     source: Tensor  # (n_s, d)
     target: Tensor  # (n_t, d)
+    centres: tuple[Tensor, Tensor] | None = None  # (d,) each
+
+    def centred(self) -> Embedding:
+        """The same with the centres taken off, in copies of the points."""
+        if self.centres is None:
+            return self
+        domains = zip((self.source, self.target), self.centres, strict=True)
+        source, target = in_pieces(lambda pair: pair[0] - pair[1], domains, self.source.device)
+        return Embedding(self.kernel, source, target)
 
 
 class Discrepancy(ABC):
@@ -74,6 +87,10 @@ class Discrepancy(ABC):
     @abstractmethod
     def embedding(self, features: Features) -> Embedding:
         """The map φ by which the domains are stratified (and which the objective "embedding" keeps in place)."""
+
+    def bare_embedding(self, features: Features) -> Embedding:
+        """The same, with centres still to be taken off where that saves copies of all points."""
+        return self.embedding(features)
 
     @abstractmethod
     def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:

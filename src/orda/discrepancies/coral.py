@@ -25,6 +25,7 @@ The unbiased estimate is made in one of two ways, by how the minibatches were dr
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ from orda.discrepancies.base import PLUG_IN, Discrepancy, Embedding, check_estim
 from orda.discrepancies.covariances import covariance_product, squared_covariance
 from orda.discrepancies.draws import Draws, difference_coefficients, equal_weights
 from orda.errors import SettingError, UnknownName
-from orda.kernels import SquaredInner, block_rows, mean, slices
+from orda.kernels import ROWS, SquaredInner, block_rows, mean, slices
 from orda.records import Features
 from orda.threads import TILE, in_pieces
 
@@ -105,22 +106,31 @@ class CORAL(Discrepancy):
         return replace(self, population=(len(features.source), len(features.target)))
 
     def embedding(self, features: Features) -> Embedding:
+        return self.bare_embedding(features).centred()
+
+    def bare_embedding(self, features: Features) -> Embedding:
         domains = features.source, features.target
-        source, target = in_pieces(lambda z: z - mean(z).to(z.dtype), domains, features.source.device)
-        return Embedding(SquaredInner(), source, target)
+        a, b = in_pieces(lambda z: mean(z).to(z.dtype), domains, features.source.device)
+        return Embedding(SquaredInner(), *domains, (a, b))
 
     def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
-        """Some columns of the covariances at a time: never all d × d of their entries."""
+        """Some columns of the covariances at a time, never all d × d of their entries, from some points at a time."""
         del within  # means of the kernel are products of the covariances, whose difference keeps its digits only here
         domains, device, d = (features.source, features.target), features.source.device, features.source.shape[1]
-        a, b = in_pieces(lambda z: z.double() - mean(z), domains, device)
-        c_s, c_t = (c / len(z) for c, z in zip(self.corrections(features), domains, strict=True))
+        means = list(in_pieces(mean, domains, device))
+        scales = [c / len(z) for c, z in zip(self.corrections(features), domains, strict=True)]
 
-        def squares(columns: slice) -> float:
-            difference = c_s * (a.mT @ a[:, columns]) - c_t * (b.mT @ b[:, columns])
-            return float(difference.square().sum())
+        def share(piece: tuple[slice, int, slice]) -> Tensor:
+            columns, domain, rows = piece
+            a = domains[domain][rows].double() - means[domain]
+            return (1 - 2 * domain) * scales[domain] * (a.mT @ a[:, columns])
 
-        return self.factor(d) * sum(in_pieces(squares, slices(d, min(TILE, block_rows(d, 8))), device))
+        total = 0.0
+        for columns in slices(d, min(TILE, block_rows(d, 8))):
+            pieces = [(columns, domain, rows) for domain in (0, 1) for rows in slices(len(domains[domain]), ROWS // 4)]
+            difference = functools.reduce(torch.Tensor.add_, in_pieces(share, pieces, device))
+            total += sum(in_pieces(lambda x: float(x.square().sum()), [difference], device))
+        return self.factor(d) * total
 
     def settings(self) -> dict[str, Any]:
         return {"name": self.name, **asdict(self)}

@@ -23,7 +23,7 @@ from torch import Tensor
 from orda.discrepancies.base import PLUG_IN, Discrepancy, Embedding, check_estimator
 from orda.discrepancies.draws import Draws, difference_coefficients, equal_weights
 from orda.errors import SettingError, UnknownName
-from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner, mean, mean_kernel
+from orda.kernels import MEDIAN_OF, Kernel, Linear, RBFMixture, SquaredInner, mean, mean_kernel, spread
 from orda.records import Features
 from orda.threads import in_pieces
 
@@ -71,19 +71,26 @@ class MMD(Discrepancy):
         return (difference_coefficients(source, target) * self._kernel.gram(z, z)).sum((-2, -1))
 
     def resolved(self, features: Features) -> MMD:
-        points = torch.cat([features.source, features.target])
-        kernel = self._kernel.resolved(points)
+        kernel = resolved_for(self._kernel, features)
         return self if kernel is self._kernel else replace(self, kernel=kernel, gammas=getattr(kernel, "gammas", None))
 
     def embedding(self, features: Features) -> Embedding:
+        return self.bare_embedding(features).centred()
+
+    def bare_embedding(self, features: Features) -> Embedding:
         kernel = self.resolved(features)._kernel
         if not isinstance(kernel, (Linear, RBFMixture)):
             return Embedding(kernel, features.source, features.target)
         means = in_pieces(mean, [features.source, features.target], features.source.device)
         centre = torch.stack(list(means)).mean(0).to(features.source.dtype)  # D̂ is the same anywhere; digits are not
-        return Embedding(kernel, features.source - centre, features.target - centre)
+        return Embedding(kernel, features.source, features.target, (centre, centre))
 
-    def reference(self, features: Features, within: tuple[float, float] | None = None) -> float:
+    def reference(
+        self, features: Features, within: tuple[float, float] | None = None, between: float | None = None
+    ) -> float:
+        """D0; ``between`` is the mean kernel value of a source point and a target point, where it is known too."""
+        if within is not None and between is not None:
+            return sum(within) - 2 * between
         if isinstance(self._kernel, Linear):
             source_mean, target_mean = in_pieces(mean, [features.source, features.target], features.source.device)
             return float((source_mean - target_mean).square().sum())
@@ -97,6 +104,17 @@ class MMD(Discrepancy):
 
     def settings(self) -> dict[str, Any]:
         return {"name": self.name, "kernel": self._kernel.name, "gammas": self.gammas, "estimator": self.estimator}
+
+
+def resolved_for(kernel: Kernel, features: Features) -> Kernel:
+    """The kernel with what depends on the data of both domains fixed."""
+    if not isinstance(kernel, RBFMixture):  # of a kernel that orda does not know, all points may matter
+        return kernel if isinstance(kernel, (Linear, SquaredInner)) else kernel.resolved(both(features))
+    return kernel.resolved(spread([features.source, features.target], MEDIAN_OF))
+
+
+def both(features: Features) -> Tensor:
+    return torch.cat([features.source, features.target])
 
 
 def make_kernel(kernel: Kernel | str, gammas: tuple[float, ...] | Literal["median"] | None = None) -> Kernel:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from orda.approximations import MEMORY_BUDGET, RANK, Scale
 from orda.discrepancies import MMD, Discrepancy
 from orda.errors import SettingError, UnknownName
 from orda.kernels import Linear, warn_if_blind
@@ -32,6 +33,7 @@ from orda.samplers.stratified import (
     means,
     stratify_both,
 )
+from orda.samplers.views import check_map, describe_map, pool_kernels, reference, view
 from orda.seeds import children
 from orda.stratification import draw
 
@@ -47,6 +49,8 @@ class Ordered(Sampler):
     ``draws``      examples that a minibatch takes from a stratum: 1, or 2 (from k/2 strata), as an unbiased estimate
                    needs. ``None`` (default): as many as the discrepancy's estimator needs. The scalar objective is of
                    that same estimate.
+    ``approximation``, ``rank``, ``memory_budget``: from which size on what stands for the Gram matrices of all data and
+                   of the drawn examples, see ``approximations.Scale``.
     """
 
     name: ClassVar[str] = "ordered"
@@ -60,6 +64,9 @@ class Ordered(Sampler):
         objective: str = "scalar",
         min_size: int | None = None,
         draws: int | None = None,
+        approximation: str = "auto",
+        rank: int = RANK,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
         self.discrepancy = check_discrepancy(MMD(gammas="median") if discrepancy is None else discrepancy)
         self.optimiser = make_optimiser(optimiser)
@@ -68,6 +75,7 @@ class Ordered(Sampler):
         self.objective = objective
         self.min_size = None if min_size is None else check_min_size(min_size)
         self.draws = check_draws(draws, self.discrepancy)
+        self.scale = Scale(approximation, rank, memory_budget)
 
     def plan(
         self,
@@ -78,26 +86,30 @@ class Ordered(Sampler):
         previous: Plan | None = None,
     ) -> Plan:
         began, strata = time.perf_counter(), check_divides(self.draws, batch_size)
-        for_strata, for_source, for_target, for_order = children(rng, 4)
+        for_strata, for_source, for_target, for_order, for_map = children(rng, 5)
         discrepancy = self.discrepancy.resolved(features)
-        embedding = discrepancy.embedding(features)
+        seen = view(discrepancy, features, self.scale, for_map)
         if previous is None:
-            warn_if_blind(embedding.kernel, embedding.source, embedding.target)
+            warn_if_blind(seen.embedding.kernel, seen.embedding.source, seen.embedding.target)
         min_size = self.draws * horizon if self.min_size is None else self.min_size
-        source, target = stratify_both(embedding, strata, min_size, for_strata, previous)
+        source, target = stratify_both(seen, strata, min_size, for_strata, previous, self.scale.memory_budget)
+        found = check_map(seen, source, target, for_map)
         stratified = time.perf_counter()
         pools = (
             draw(source.strata, horizon, for_source, self.draws),
             draw(target.strata, horizon, for_target, self.draws),
         )
-        within = None if isinstance(embedding.kernel, Linear) else (source.mean_kernel, target.mean_kernel)
+        linear = isinstance(seen.embedding.kernel, Linear)
+        within = None if linear else (source.mean_kernel, target.mean_kernel)
         task = ordering_task(
             discrepancy,
             features,
             *pools,
             objective=self.objective,
-            embedding=embedding,
-            reference=discrepancy.reference(features, within=within),
+            embedding=seen.embedding,
+            reference=reference(discrepancy, features, within, found),
+            memory_budget=self.scale.memory_budget,
+            maps=lambda: pool_kernels(seen, self.scale, for_map),
         )
         prepared = time.perf_counter()
         ordering = self.optimiser(task.problem, initial_arrangement(2 * batch_size, horizon), for_order)
@@ -113,6 +125,7 @@ class Ordered(Sampler):
             "unbiased": self.unbiased,
             "seconds": seconds,
             "strata": {"source": describe(source), "target": describe(target)},
+            "approximation": describe_map(found, discrepancy),
             "ordering": self.describe_ordering(task, ordering),
         }
         return Plan(
@@ -129,6 +142,7 @@ class Ordered(Sampler):
         return {
             "optimiser": self.optimiser.name,
             "objective": self.objective,
+            "problem": type(task.problem).__name__,
             "objectives": [cost_scale * value for value in ordering.objectives],
             "lower_bound": None if task.lower_bound is None else cost_scale * task.lower_bound,
             "passes": ordering.passes,
@@ -147,6 +161,7 @@ class Ordered(Sampler):
             "objective": self.objective,
             "min_size": self.min_size,
             "draws": self.draws,
+            **self.scale.settings(),
         }
 
 

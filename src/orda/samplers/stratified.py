@@ -10,12 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orda.discrepancies import MMD, Discrepancy, Embedding
+from orda.approximations import MEMORY_BUDGET, RANK, Scale
+from orda.discrepancies import MMD, Discrepancy
 from orda.discrepancies.base import UNBIASED
 from orda.errors import SettingError, StratumWarning
 from orda.kernels import mean, warn_if_blind
 from orda.records import DomainPlan, Features, IntArray, Plan, Pool, Strata
 from orda.samplers.base import Sampler
+from orda.samplers.views import View, check_map, describe_map, view
 from orda.seeds import children
 from orda.stratification import Stratification, Workspace, draw_independent, stratify
 from orda.threads import in_pieces
@@ -30,16 +32,28 @@ class Stratified(Sampler):
     ``min_size``  the smallest stratum allowed (VaRDASS has no such rule: 1).
     ``draws``     examples that a minibatch takes from a stratum. 2 (two different ones, from k/2 strata) is what an
                   unbiased estimate needs, and the default for a discrepancy with estimator="unbiased"; else 1.
+    ``approximation``, ``rank``, ``memory_budget``: from which size on what stands for the Gram matrix of all data, see
+                  ``approximations.Scale``.
     """
 
     name: ClassVar[str] = "stratified"
     unbiased: ClassVar[bool] = True
     independent: ClassVar[bool] = True
 
-    def __init__(self, discrepancy: Discrepancy | None = None, *, min_size: int = 1, draws: int | None = None) -> None:
+    def __init__(
+        self,
+        discrepancy: Discrepancy | None = None,
+        *,
+        min_size: int = 1,
+        draws: int | None = None,
+        approximation: str = "auto",
+        rank: int = RANK,
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> None:
         self.discrepancy = check_discrepancy(MMD(gammas="median") if discrepancy is None else discrepancy)
         self.min_size = check_min_size(min_size)
         self.draws = check_draws(draws, self.discrepancy)
+        self.scale = Scale(approximation, rank, memory_budget)
 
     def plan(
         self,
@@ -50,11 +64,12 @@ class Stratified(Sampler):
         previous: Plan | None = None,
     ) -> Plan:
         began, strata = time.perf_counter(), check_divides(self.draws, batch_size)
-        for_strata, for_source, for_target = children(rng, 3)
-        embedding = self.discrepancy.embedding(features)
+        for_strata, for_source, for_target, for_map = children(rng, 4)
+        seen = view(self.discrepancy, features, self.scale, for_map)
         if previous is None:
-            warn_if_blind(embedding.kernel, embedding.source, embedding.target)
-        source, target = stratify_both(embedding, strata, self.min_size, for_strata, previous)
+            warn_if_blind(seen.embedding.kernel, seen.embedding.source, seen.embedding.target)
+        source, target = stratify_both(seen, strata, self.min_size, for_strata, previous, self.scale.memory_budget)
+        found = check_map(seen, source, target, for_map)
         pools = (
             draw_independent(source.strata, horizon, for_source, self.draws),
             draw_independent(target.strata, horizon, for_target, self.draws),
@@ -64,6 +79,7 @@ class Stratified(Sampler):
             "unbiased": self.unbiased,
             "seconds": time.perf_counter() - began,
             "strata": {"source": describe(source), "target": describe(target)},
+            "approximation": describe_map(found, self.discrepancy),
         }
         centres = means(features)
         return Plan(
@@ -76,28 +92,30 @@ class Stratified(Sampler):
             "discrepancy": self.discrepancy.settings(),
             "min_size": self.min_size,
             "draws": self.draws,
+            **self.scale.settings(),
         }
 
 
 def stratify_both(
-    embedding: Embedding, k: int, min_size: int, rng: np.random.Generator, previous: Plan | None
+    seen: View, k: int, min_size: int, rng: np.random.Generator, previous: Plan | None, memory_budget: int
 ) -> tuple[Stratification, Stratification]:
     """Strata of both domains, in one working memory, starting from the last plan's where there is one."""
-    workspace, points = Workspace(), (embedding.source, embedding.target)
+    workspace, points = Workspace(), (seen.embedding.source, seen.embedding.target)
     if previous is None:  # said once, not with every plan
-        warn_if_lowered(len(embedding.source), len(embedding.target), k, min_size)
+        warn_if_lowered(len(points[0]), len(points[1]), k, min_size)
     before = (previous.source, previous.target) if previous else (None, None)
     source, target = (
         stratify(
             z,
-            embedding.kernel,
+            kernel,
             k,
             min_size=min(min_size, len(z) // k),
             rng=stream,
             start=start_labels(last, len(z), k),
+            memory_budget=memory_budget,
             workspace=workspace,
         )
-        for z, stream, last in zip(points, children(rng, 2), before, strict=True)
+        for z, kernel, stream, last in zip(points, seen.kernels, children(rng, 2), before, strict=True)
     )
     return source, target
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from orda.compiled import compiled
 from orda.errors import SettingError
-from orda.records import FloatArray, IntArray
+from orda.records import IntArray
 
 
 def assign(
@@ -32,12 +32,14 @@ def assign(
     distances = np.ascontiguousarray(distances)
     order = np.arange(len(distances), dtype=np.int64) if order is None else np.asarray(order)
     _check(distances, min_size, order)
-    labels: IntArray = _assign(np.asarray(distances, dtype=np.float64), int(min_size), order.astype(np.int64))
+    single = distances.dtype == np.float32  # costs are of float64 all the same: a copy would bring nothing
+    distances = distances if single else np.asarray(distances, dtype=np.float64)
+    labels: IntArray = _assign(distances, int(min_size), order.astype(np.int64))
     return labels
 
 
 @compiled
-def _assign(distances: FloatArray, min_size: int, order: IntArray) -> IntArray:
+def _assign(distances: npt.NDArray[np.floating], min_size: int, order: IntArray) -> IntArray:
     n, k = distances.shape
     labels = np.empty(n, np.int64)  # line 1: U, as labels
     sizes = np.zeros(k, np.int64)  # line 2: interim sizes n_h

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from orda.approximations import Approximate
 from orda.errors import InputError, SettingError, StratumWarning
 from orda.kernels import Kernel
 from orda.records import FloatArray, IntArray, Strata
@@ -34,11 +35,15 @@ from orda.stratification.checks import (
     check_points,
     raise_faults,
 )
+from orda.stratification.explicit import ExplicitSums, exact_diagonal, explicit_features
 from orda.stratification.moves import move_points, sizes_and_traces
+from orda.stratification.passes import move_in_pieces
 from orda.stratification.stripes import GramSums, Workspace, gram_bytes
-from orda.stratification.sums import ExplicitSums, Method, StratumSums
+from orda.stratification.sums import Method, StratumSums
 
 MEMORY_BUDGET = 2 * 2**30  # bytes for kernel values
+COARSE = 2**16  # points with explicit features that are stratified at once; of more, so many give the start
+TOLERANCE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Stratification:
     min_size: int  # n_min as it was used: at most ⌊n/k⌋
     mean_kernel: float  # (1/n²) Σ_ij κ(z_i, z_j): what this domain contributes to D0 of the MMD
     method: Method  # how kernel values were come by (sums.py)
+    mean: Tensor | None = field(compare=False)  # (D,) the mean of φ where it is explicit
     seconds: dict[str, float] = field(compare=False)  # spent on "gram", "start", "sweeps", "moves"
 
 
@@ -66,7 +72,7 @@ def stratify(
     start: npt.NDArray[np.integer] | None = None,
     max_sweeps: int = 30,
     patience: int | None = None,
-    tolerance: float = 0.005,
+    tolerance: float = TOLERANCE,
     moves: bool = True,
     memory_budget: int = MEMORY_BUDGET,
     workspace: Workspace | None = None,
@@ -83,8 +89,9 @@ def stratify(
     Where n < k·``min_size`` the minimum is lowered to ⌊n/k⌋, with a ``StratumWarning``.
 
     Half the Gram matrix is kept if it fits ``memory_budget`` (bytes), in ``workspace`` if one is given; otherwise it is
-    computed again for each sweep. With a linear kernel there is none. The same ``rng`` state gives the same labels, on
-    the CPU for any number of threads.
+    computed again for each sweep. With a linear or an approximate kernel there is none, and of more than ``COARSE``
+    points so many give the start, and moves are made some points at a time. The same ``rng`` state gives the same
+    labels, on the CPU for any number of threads.
     """
     _check(points, kernel, k, min_size, rng, start, max_sweeps, patience)
     min_size = feasible_min_size(len(points), k, min_size)
@@ -93,7 +100,8 @@ def stratify(
     with _timed(seconds, "gram"):
         sums = stratum_sums(points, kernel.resolved(points), k, memory_budget, workspace)
     with _timed(seconds, "start"):
-        first = _start(sums, start, min_size, rng)
+        large = sums if isinstance(sums, ExplicitSums) and sums.n > COARSE else None
+        first = _coarse(large, min_size, rng) if large and start is None else _start(sums, start, min_size, rng)
     with _timed(seconds, "sweeps"):
         if patience is None:
             patience = 2 if start is None else 1
@@ -101,7 +109,7 @@ def stratify(
     sweeps, moved = len(objectives) - 1, 0
     with _timed(seconds, "moves"):
         if moves:
-            labels, moved = move_points(sums, labels, min_size)
+            labels, moved = move_in_pieces(large, labels, min_size) if large else move_points(sums, labels, min_size)
             objectives.append(Centroids.of(sums, labels).objective)
     return Stratification(
         strata=Strata(labels, np.bincount(labels, minlength=k)),
@@ -112,6 +120,7 @@ def stratify(
         min_size=min_size,
         mean_kernel=sums.mean_kernel(),
         method=sums.method,
+        mean=sums.mean if isinstance(sums, ExplicitSums) else None,
         seconds=seconds,
     )
 
@@ -120,36 +129,34 @@ def stratum_sums(
     points: Tensor, kernel: Kernel, k: int, memory_budget: int, workspace: Workspace | None = None
 ) -> StratumSums:
     """The first of the three ways to S that is open within ``memory_budget`` bytes."""
-    phi = kernel.explicit(points)
+    phi = explicit_features(kernel, points)
     if phi is not None:
-        return ExplicitSums(phi, k)
+        return ExplicitSums(phi, k, exact_diagonal(kernel, points) if isinstance(kernel, Approximate) else None)
     fits = gram_bytes(points) <= memory_budget
     return GramSums(points, kernel, k, (workspace or Workspace()) if fits else None)
 
 
 @dataclass(frozen=True, slots=True)
 class Centroids:
-    """What S says of the strata of some labels."""
+    """The strata of some labels."""
 
-    sums: FloatArray  # (k, n) S
-    diagonal: FloatArray  # (n,) κ_ii
+    sums: StratumSums
+    labels: IntArray  # (n,)
     sizes: IntArray  # (k,) n_h
     within: FloatArray  # (k,) V_h
     objective: float  # Σ_h n_h SSE_h
 
     @classmethod
     def of(cls, sums: StratumSums, labels: IntArray) -> Centroids:
-        s = sums.at(labels)
         sizes, traces = sizes_and_traces(sums, labels)
-        within: FloatArray = np.bincount(labels, s[labels, np.arange(sums.n)], sums.k).astype(np.float64)
-        return cls(s, sums.diagonal, sizes, within, float(np.maximum(sizes * traces - within, 0).sum()))
+        within = sums.within(labels)
+        return cls(sums, labels, sizes, within, float(np.maximum(sizes * traces - within, 0).sum()))
 
-    def distances(self) -> FloatArray:
+    def distances(self) -> npt.NDArray[np.floating]:
         """P (n, k): ‖φ_i − μ_h‖², never negative; infinite where a stratum is empty and has no centroid."""
-        sizes = np.maximum(self.sizes, 1)
-        p: FloatArray = self.diagonal[:, None] - 2 * (self.sums.T / sizes) + self.within / sizes**2
+        p = self.sums.distances(self.labels, self.sizes, self.within)
         p[:, self.sizes == 0] = np.inf
-        return np.maximum(p, 0, out=p)
+        return p
 
 
 def _start(
@@ -161,6 +168,14 @@ def _start(
     centroids = Centroids.of(sums, labels)
     short = centroids.sizes.min() < min_size
     return assign(centroids.distances(), min_size, rng.permutation(sums.n)) if short else labels
+
+
+def _coarse(sums: ExplicitSums, min_size: int, rng: np.random.Generator) -> IntArray:
+    """Labels by the centroids of ``COARSE`` of the points, which are stratified by themselves (without moves)."""
+    chosen = np.sort(rng.choice(sums.n, COARSE, replace=False))
+    some, least = sums.some(chosen), max(1, min_size * COARSE // sums.n)
+    labels, _ = _sweep(some, _start(some, None, least, rng), least, rng, 30, 2, TOLERANCE)
+    return assign(sums.as_strata_of(some, labels, chosen), min_size, rng.permutation(sums.n))
 
 
 def plus_plus(sums: StratumSums, rng: np.random.Generator) -> FloatArray:

@@ -44,19 +44,12 @@ def move_points(sums: StratumSums, labels: IntArray, min_size: int) -> tuple[Int
     date. A gain that rounding of the kernel values could feign is none.
     """
     labels, total = labels.copy(), 0
-    everyone = np.arange(sums.n)
     for _ in range(ROUNDS):
         sizes, traces = sizes_and_traces(sums, labels)
-        costs = stratum_costs(sums.at(labels), sums.diagonal, sizes, traces)
-        own = costs[labels, everyone]
-        costs[labels, everyone] = np.inf
-        gain = own - costs.min(0) - sums.noise * (sizes[labels] * sums.diagonal + traces[labels])
-        wanting = gain > 0
-        if not wanting.any():
+        own, chosen = wishing(sums.at(labels), sums.diagonal, labels, sizes, traces, min_size, sums.noise)
+        if not len(chosen):
             break
-        held_back = bool((wanting & (sizes[labels] <= min_size)).any())
-        chosen = np.argsort(-gain, kind="stable")[: CANDIDATES if held_back else min(CANDIDATES, int(wanting.sum()))]
-        new, moves, gained = _move_chosen(
+        new, moves, gained = move_chosen(
             sums.among(chosen),
             np.ascontiguousarray(sums.at(labels)[:, chosen].T),
             sums.diagonal[chosen],
@@ -69,13 +62,33 @@ def move_points(sums: StratumSums, labels: IntArray, min_size: int) -> tuple[Int
         )
         labels[chosen] = new
         total += moves
-        if gained <= SETTLED * own.sum() / 2:
+        if gained <= SETTLED * own / 2:
             break
     return labels, total
 
 
+def wishing(
+    sums: FloatArray,
+    diagonal: FloatArray,
+    labels: IntArray,
+    sizes: IntArray,
+    traces: FloatArray,
+    min_size: int,
+    noise: float,
+) -> tuple[float, IntArray]:
+    """Σ_i C_ia of points with S ``sums`` (k, m) in their own strata a, and those to move about: none, if none gains."""
+    costs, everyone = stratum_costs(sums, diagonal, sizes, traces), np.arange(len(labels))
+    own = costs[labels, everyone]
+    costs[labels, everyone] = np.inf
+    gain = own - costs.min(0) - noise * (sizes[labels] * diagonal + traces[labels])
+    wanting = gain > 0
+    held_back = bool((wanting & (sizes[labels] <= min_size)).any())
+    count = CANDIDATES if held_back else min(CANDIDATES, int(wanting.sum()))
+    return float(own.sum()), np.argsort(-gain, kind="stable")[:count]
+
+
 @compiled
-def _move_chosen(
+def move_chosen(
     gram: FloatArray,  # (m, m) of the chosen points
     sums: FloatArray,  # (m, k) their S; changed
     diagonal: FloatArray,  # (m,)

@@ -5,7 +5,7 @@ Gram matrix (``kernel_kmeans.py``, ``moves.py``). There are three ways to it:
 
 | ``method`` | when | S of new labels costs |
 |---|---|---|
-| ``"explicit"`` | φ is known and small (linear kernel): never an n×n matrix | O(ndk) |
+| ``"explicit"`` | φ is known and small (``explicit.py``): never an n×n matrix | O(ndk) |
 | ``"gram"`` | half of the symmetric Gram matrix fits the memory budget | O(n²) additions, whatever k |
 | ``"blocks"`` | otherwise: the Gram matrix is computed again, stripe by stripe | O(n²d) |
 
@@ -14,21 +14,17 @@ Where few points changed their stratum, the last two look at those points only. 
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from orda.kernels import Linear, gram_matrix, slices
 from orda.records import FloatArray, IntArray
-from orda.threads import in_pieces
 
 Method = Literal["explicit", "gram", "blocks"]
-PIECE = 1024  # explicit features that are worked on at once
 
 
 class StratumSums(ABC):
@@ -56,6 +52,18 @@ class StratumSums(ABC):
         self._labels = labels.copy()
         return self._sums
 
+    def within(self, labels: IntArray) -> FloatArray:
+        """V (k,): Σ_{i ∈ S_h} S_hi."""
+        sums = self.at(labels)
+        found: FloatArray = np.bincount(labels, sums[labels, np.arange(self.n)], self.k).astype(np.float64)
+        return found
+
+    def distances(self, labels: IntArray, sizes: IntArray, within: FloatArray) -> npt.NDArray[np.floating]:
+        """P (n, k): ‖φ_i − μ_h‖² to the centroids of ``labels``, never negative; anything where a stratum is empty."""
+        sizes = np.maximum(sizes, 1)
+        p: FloatArray = self.diagonal[:, None] - 2 * (self.at(labels).T / sizes) + within / sizes**2
+        return np.maximum(p, 0, out=p)
+
     @abstractmethod
     def mean_kernel(self) -> float:
         """(1/n²) Σ_ij κ(z_i, z_j), after a call of ``at``."""
@@ -75,57 +83,6 @@ class StratumSums(ABC):
     @abstractmethod
     def _move(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
         """Add to the sums what changes when the points ``moved`` go from strata ``old`` to ``new``."""
-
-
-class ExplicitSums(StratumSums):
-    """S_hi = ⟨Σ_{j ∈ S_h} φ_j, φ_i⟩, with φ about its mean: no distance changes by that, and digits are kept."""
-
-    method: Method = "explicit"
-
-    def __init__(self, phi: Tensor, k: int) -> None:
-        self._pieces = list(slices(len(phi), PIECE))
-        self._device = phi.device
-        self._centre = self._total(lambda rows: phi[rows].double().sum(0)) / len(phi)
-        self._phi = torch.empty_like(phi)
-        for _ in self._each(lambda rows: self._phi[rows].copy_(phi[rows] - self._centre)):
-            pass
-        super().__init__(k, self._filled(lambda rows: self._phi[rows].double().square().sum(1)), torch.float64)
-        self.full_costs_moves = self.n + 1  # one product is cheap: nothing to gain from the last labels
-
-    def mean_kernel(self) -> float:
-        return float(self._centre.square().sum())
-
-    def column(self, index: int) -> FloatArray:
-        one = self._phi[index]
-        return self._filled(lambda rows: self._phi[rows] @ one)
-
-    def among(self, indices: IntArray) -> FloatArray:
-        return to_numpy(gram_matrix(Linear(), self._phi[torch.from_numpy(indices).to(self._device)].double()))
-
-    def _compute(self, labels: IntArray) -> None:
-        where = torch.from_numpy(labels).to(self._device)
-        totals = self._total(lambda rows: one_hot(where[rows], self.k) @ self._phi[rows].double())  # (k, d)
-        self._filled(lambda rows: totals @ self._phi[rows].double().mT, self._sums)
-
-    def _move(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
-        raise AssertionError("full_costs_moves says that this is never worth it")
-
-    def _each(self, function: Callable[[slice], Tensor]) -> Iterator[Tensor]:
-        return in_pieces(function, self._pieces, self._device)
-
-    def _total(self, function: Callable[[slice], Tensor]) -> Tensor:
-        return functools.reduce(torch.add, self._each(function))
-
-    def _filled(self, function: Callable[[slice], Tensor], out: FloatArray | None = None) -> FloatArray:
-        """``out`` (..., n), new if ``None``, filled piece by piece along its last axis."""
-        filled = np.empty(len(self._phi)) if out is None else out
-
-        def fill(rows: slice) -> None:
-            filled[..., rows] = to_numpy(function(rows))
-
-        for _ in in_pieces(fill, self._pieces, self._device):
-            pass
-        return filled
 
 
 def one_hot(labels: Tensor, k: int) -> Tensor:
