@@ -39,7 +39,7 @@ def trained(shades: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "model.name": "small-cnn",
         "algorithm.settings.lr": 3e-3,
         "batch_size": 6,
-        "horizon": 5,
+        "horizon": 3,
         "steps": 40,
         "eval_every": 20,
         "machine.device": "cpu",

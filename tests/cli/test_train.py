@@ -57,10 +57,7 @@ def test_a_run_is_a_folder_and_a_table(flags: list[str], capsys: Capture) -> Non
     best = result.selected_step, result.source_validation, result.target_accuracy
     for row, (step, *shares) in (("last", last), ("selected", best)):
         cells = next(line for line in out.splitlines() if row in line).split("│")[2:5]
-        assert [cell.strip() for cell in cells] == [
-            str(step),
-            *(f"{share:.1%}" for share in shares if share is not None),
-        ]
+        assert [cell.strip() for cell in cells] == [str(step), *(f"{share or 0:.1%}" for share in shares)]
     assert all(path.exists() for path in (paths.config, paths.metrics, paths.plans, paths.checkpoint))
 
 
