@@ -13,6 +13,7 @@ from orda.data import ArrayDomain, to_float
 from orda.data.progress import progress_bar
 from orda.errors import SettingError
 from orda.features import check_features, check_sizes
+from orda.loader.ahead import Ahead
 from orda.loader.extract import Featurizer, extract_features
 from orda.loader.reading import SOURCE, TARGET, ArrayReader, Collate, ItemReader, Reader, Sets, as_rows, check_sets
 from orda.loader.state import load_plan, plan_state
@@ -41,7 +42,10 @@ class AdaptationLoader:
     device           where batches go; ``None``: they stay where they were read
     workers          processes that read items (0: none); arrays need none
     collate          a list of x becomes a batch of x; torch's ``default_collate`` unless given
-    on_plan          called with every new plan and the features it was made from (``None`` where none were needed)
+    overlap          plan while training goes on, in a thread: all plans but the first are then made from the features
+                     as they were one block earlier, and waiting for a plan is no part of a step any more
+    on_plan          called with every plan that comes into use and the features as they are then (``None`` where none
+                     were needed)
 
     Iterating again goes on where the last iteration stopped. ``state_dict`` holds the position, the plan and the
     counters: a loader that loads it, over a network in the same state, gives the same batches bit for bit.
@@ -66,6 +70,7 @@ class AdaptationLoader:
         workers: int = 0,
         collate: Collate | None = None,
         progress: bool = False,
+        overlap: bool = False,
         on_plan: Callable[[Plan, Features | None], None] | None = None,
     ) -> None:
         sets = Sets(
@@ -85,7 +90,9 @@ class AdaptationLoader:
         self._transforms = mine, target_transform or transform or default_transform(target)
         self._reader = self._make_reader(sets, workers, collate)
         self._progress, self._on_plan = progress, on_plan
+        self.overlap = overlap
         self._plan: Plan | None = None
+        self._ahead: Ahead | Plan | None = None  # the plan after it: in the making, or of a loaded state
         self._placed: tuple[DomainPlan, DomainPlan] | None = None  # the plan's two halves on the device
         self._number = 0  # plans made
         self._position = 0  # batches given of the plan
@@ -126,9 +133,12 @@ class AdaptationLoader:
         return check_features(source, target)
 
     def replan(self, features: Features | None) -> Plan:
-        """Make the next plan and use it; without features where the sampler needs none."""
-        plan = self.make_plan(features)
+        """Make the next plan and use it (with ``overlap`` the one that was being made, and begin the one after it);
+        without features where the sampler needs none."""
+        plan = self.made_ahead()
+        plan = self.make_plan(features) if plan is None else plan
         self.adopt(plan)
+        self.plan_ahead(features)
         if self._on_plan is not None:
             self._on_plan(plan, features)
         return plan
@@ -136,12 +146,26 @@ class AdaptationLoader:
     def make_plan(self, features: Features | None) -> Plan:
         """The next plan; nothing changes yet."""
         rows = Features(*(torch.zeros(n, 1) for n in self.sizes)) if features is None else features
-        rng = seeds.generator(self.seed, "plan", self._number)
-        return self.sampler.plan(rows, self.batch_size, self.horizon, rng, self._plan)
+        return self._plan_from(rows, self._number, self._plan)
+
+    def _plan_from(self, features: Features, number: int, previous: Plan | None) -> Plan:
+        rng = seeds.generator(self.seed, "plan", number)
+        return self.sampler.plan(features, self.batch_size, self.horizon, rng, previous)
 
     def adopt(self, plan: Plan) -> None:
         """Give the batches of ``plan`` from now on."""
         self._use(plan, self._number + 1, 0)
+
+    def plan_ahead(self, features: Features | None) -> None:
+        """Where plans overlap with training, begin the one after the plan in use."""
+        self._ahead = None
+        if self.overlap and features is not None:
+            number, previous = self._number, self._plan  # as they are now, not when the thread gets to them
+            self._ahead = Ahead(lambda: self._plan_from(features, number, previous), features)
+
+    def made_ahead(self) -> Plan | None:
+        """The next plan, if it is being made; waits until it is."""
+        return self._ahead.plan() if isinstance(self._ahead, Ahead) else self._ahead
 
     def planned(self) -> Iterator[Batch]:
         """What is left of the plan, batch by batch."""
@@ -161,12 +185,14 @@ class AdaptationLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Position, plan and counters; plain values and tensors, as torch.load(weights_only=True) reads them."""
+        ahead = self.made_ahead()
         return {
             "identity": self._identity(),
             "number": self._number,
             "position": self._position,
             "given": self._given,
             "plan": None if self._plan is None else plan_state(self._plan),
+            "ahead": None if ahead is None else plan_state(ahead),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -182,6 +208,7 @@ class AdaptationLoader:
         plan = None if state["plan"] is None else load_plan(state["plan"])
         self._use(plan, int(state["number"]), int(state["position"]))
         self._given = int(state["given"])
+        self._ahead = None if state["ahead"] is None else load_plan(state["ahead"])
 
     def _identity(self) -> dict[str, Any]:
         return {
@@ -190,6 +217,7 @@ class AdaptationLoader:
             "horizon": self.horizon,
             "seed": self.seed,
             "sampler": self.sampler.name,
+            "overlap": self.overlap,
         }
 
     # ---- parts ------------------------------------------------------------------------------------------------------
