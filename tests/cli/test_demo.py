@@ -8,6 +8,7 @@ import pytest
 from cli.test_root import run
 from experiments import fake
 
+from orda.experiments.report import write_report
 from orda.experiments.store import Store
 
 Capsys = pytest.CaptureFixture[str]
@@ -20,7 +21,14 @@ def _fake_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("orda.experiments.run.train_run", fake.train)
     monkeypatch.setattr("orda.experiments.prepare.prepare", lambda jobs, progress: None)
     monkeypatch.setattr("orda.cli.demo_texts.warm_up", lambda: None)
+    monkeypatch.setattr("orda.experiments.report.write_report", note_report)
     monkeypatch.chdir(tmp_path)
+
+
+def note_report(root: Path, page: Path, protocols: list[str], progress: bool) -> None:
+    """A line for every time that a report is written."""
+    assert (protocols, progress) == (["demo"], False)
+    fake.append(page, f"of {len(Store(root).digests())} runs")
 
 
 def begun(root: Path) -> list[str]:
@@ -28,7 +36,10 @@ def begun(root: Path) -> list[str]:
     return [(store.folder(digest) / "begun.txt").read_text() for digest in store.digests()]
 
 
-def test_it_tells_what_it_does_and_what_came_of_it(capsys: Capsys, tmp_path: Path) -> None:
+def test_it_tells_what_it_does_and_what_came_of_it(
+    capsys: Capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orda.experiments.report.write_report", write_report)
     code, out, err = run(capsys, "demo")
     assert code == 0
     for method in METHODS:
@@ -42,6 +53,9 @@ def test_it_tells_what_it_does_and_what_came_of_it(capsys: Capsys, tmp_path: Pat
     assert "orda tables demo/runs" in out
     assert "--force" not in out
     assert len(begun(tmp_path / "demo")) == 25
+    assert "demo/report.html" in out
+    page = (tmp_path / "demo" / "report.html").read_text()
+    assert all(method in page for method in METHODS)
 
 
 def test_the_second_time_it_is_finished_at_once(capsys: Capsys, tmp_path: Path) -> None:
@@ -54,6 +68,7 @@ def test_the_second_time_it_is_finished_at_once(capsys: Capsys, tmp_path: Path) 
     table = first[first.index("Accuracy on handwritten") : first.index("Next")]
     assert table in second
     assert set(begun(tmp_path / "a 'demo'")) == {"begun\n"}
+    assert (tmp_path / "a 'demo'" / "report.html").read_text() == "of 25 runs\n"
 
 
 def test_more_seeds_add_to_what_is_there(capsys: Capsys, tmp_path: Path) -> None:
@@ -61,6 +76,8 @@ def test_more_seeds_add_to_what_is_there(capsys: Capsys, tmp_path: Path) -> None
     _, out, _ = run(capsys, "demo", "--seeds", "3")
     assert "15 runs of 300 steps: 5 methods × 3 seeds, 10 of them done before" in out
     assert begun(tmp_path / "demo") == ["begun\n"] * 15
+    run(capsys, "demo", "--seeds", "2")
+    assert (tmp_path / "demo" / "report.html").read_text() == "of 10 runs\nof 15 runs\nof 15 runs\n"
 
 
 def test_starting_over(capsys: Capsys, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def demo(
     from orda.cli import demo_texts as texts
     from orda.cli.sweep import do, exit_code
     from orda.cli.sweep_texts import show_failures
-    from orda.experiments.demo import demo_protocol, forget
+    from orda.experiments.demo import demo_protocol, forget, is_sweep
     from orda.experiments.engine import RETRIES, survey
     from orda.experiments.engine.choose import Request
     from orda.experiments.jobs import expand
@@ -65,6 +65,7 @@ def demo(
     summary = survey(every, store, retry_failed=True)
     command = shlex.join(["orda", *sys.argv[1:]])
     texts.introduce(protocol, summary, request, out)
+    known = is_sweep(store, protocol, every)
     store.save_sweep(protocol, every)
     if summary.todo:
         texts.prepare()
@@ -73,15 +74,21 @@ def demo(
     if not summary.complete:
         texts.broken_off(summary, command)
         raise typer.Exit(exit_code(summary))
-    finish(protocol, store, out, command, done_now=bool(summary.done))
+    new = bool(summary.done) or not known
+    finish(protocol, store, out, new)
+    texts.what_next(out, command, new)
 
 
-def finish(protocol: Protocol, store: Store, out: Path, command: str, done_now: bool) -> None:
-    """What came of it: table, comparisons, page."""
+def finish(protocol: Protocol, store: Store, out: Path, new: bool) -> None:
+    """What came of it: table, comparisons, and the page, unless it is there already."""
     from orda.cli import demo_texts as texts
     from orda.experiments.demo import comparisons, shown
+    from orda.experiments.report import write_report
     from orda.experiments.tables import load_results
 
     (results,) = load_results(store, [protocol.name])
     texts.show(shown(results, store), comparisons(results), protocol.title)
-    texts.what_next(out, command, done_now)
+    page = out.expanduser() / "report.html"
+    if new or not page.exists():
+        with texts.doing("Writing the report …"):
+            write_report(store.root, page, protocols=[protocol.name], progress=False)

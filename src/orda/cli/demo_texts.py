@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -50,13 +51,19 @@ def introduce(protocol: Protocol, summary: Summary, request: Request, out: Path)
     screen.print("Ctrl-C is safe: the same command goes on where it was.\n")
 
 
-def prepare() -> None:
-    """Compile what is compiled once a machine."""
-    text = "Getting ready (on a new machine orda's loops are compiled once: some 20 seconds) …"
+@contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Say what is being done, where it takes some seconds."""
     screen = Console(stderr=True)
     if not screen.is_terminal:
-        screen.print(text, soft_wrap=True)
-    with screen.status(text):
+        screen.print(what, soft_wrap=True)
+    with screen.status(what):
+        yield
+
+
+def prepare() -> None:
+    """Compile what is compiled once a machine."""
+    with doing("Getting ready (on a new machine orda's loops are compiled once: some 20 seconds) …"):
         warm_up()
 
 
@@ -78,10 +85,11 @@ def show(lines: Sequence[Shown], comparisons: Sequence[Comparison], title: str) 
     screen.print("\n[dim]Each interval stands for itself: of twenty such, one misses by chance.[/dim]\n")
 
 
-def what_next(out: Path, command: str, done_now: bool) -> None:
+def what_next(out: Path, command: str, new: bool) -> None:
     """Where everything is, and what to try."""
     screen = console()
     rows = [
+        ("the same with figures, for a browser", f"{out / 'report.html'}"),
         ("every number of these runs", f"orda tables {out / 'runs'}"),
         ("narrower intervals", "orda demo --seeds 20"),
         ("one run, with all its knobs", "orda train --help"),
@@ -90,5 +98,5 @@ def what_next(out: Path, command: str, done_now: bool) -> None:
     screen.print("[b]Next[/b]")
     for what, how in rows:
         screen.print(f"  {what:46}{how}", markup=False)
-    if not done_now:
+    if not new:
         screen.print(f"\nNothing was left to do. Start over with: {command} --force", markup=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
 from orda.errors import RunError
-from orda.experiments.jobs import Place
+from orda.experiments.jobs import Place, sweep_digest
 from orda.experiments.protocol import Protocol
 from orda.experiments.store import State, Store
 from orda.experiments.tables import Cell, Comparison, Grid, Line, Results, accuracy_table, compare
@@ -50,6 +50,13 @@ def forget(store: Store, places: Iterable[Place]) -> None:
         raise RunError("runs under way are not thrown away", f"{len(busy)} of them in {store.root}", "Stop them first")
     for digest in digests:
         shutil.rmtree(store.folder(digest), ignore_errors=True)
+
+
+def is_sweep(store: Store, protocol: Protocol, places: Sequence[Place]) -> bool:
+    """Whether the store's sweep of the protocol's name consists of these runs."""
+    if protocol.name not in store.sweeps():
+        return False
+    return sweep_digest(store.load_sweep(protocol.name)[1]) == sweep_digest(places)
 
 
 # ---- a line for every method --------------------------------------------------------------------------------------
