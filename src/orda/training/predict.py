@@ -80,7 +80,9 @@ class Predictor:
         if isinstance(images, (str, os.PathLike)):
             images = [images]
         if isinstance(images, (np.ndarray, Tensor)):
-            array = self._checked(torch.as_tensor(images))
+            if isinstance(images, np.ndarray):  # torch takes neither read-only arrays nor reversed ones
+                images = torch.from_numpy(np.require(images, requirements=["C", "W"]))
+            array = self._checked(images)
             return [str(i) for i in range(len(array))], iter(torch.split(array, batch) if len(array) else ())
         if not all(isinstance(item, (str, os.PathLike)) for item in images):
             raise InputError(
