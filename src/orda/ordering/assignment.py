@@ -32,6 +32,11 @@ class Assignment(Optimiser):
     tolerance: float = 1e-3
     name: ClassVar[str] = "assignment"
 
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if not isinstance(self.tolerance, (int, float)) or not self.tolerance >= 0:
+            yield f"tolerance must be a number of at least 0, got {self.tolerance!r}"
+
     def passes(
         self, problem: Problem, state: State, arranged: IntArray, rng: np.random.Generator, clock: Clock
     ) -> Iterator[IntArray]:
