@@ -6,7 +6,7 @@ F_m(x) = ⟨V_m, φ(x)⟩. Put y in the place of row r's member a, whose partner
     D̂_m(y) = D̂_m + T(y) − T(a),    T(y) = ⟨2u_r (V_m − u_r φ(a)) + 2e_r φ(b), φ(y)⟩ + (u_r² − e_r) κ(y, y)
 
 So a replacement costs O(D), and so does making it: V_m += u_r (φ(y) − φ(a)). An approximate φ has κ(x, x) = ‖φ(x)‖² +
-``extra``: of that there is more to the last term, and to κ(b, y) where b and y are one and the same example.
+``extra``: of that there is more to the last term, and to κ(b, y) where b and y are the one example of a stratum.
 """
 
 from __future__ import annotations
@@ -50,12 +50,15 @@ def embed(problem: Any, arranged: Any, m: int, total: Any) -> None:
 
 @compiled
 def from_total(problem: Any, arranged: Any, m: int, total: Any) -> float:
-    """‖V‖² + Σ_r u_r² extra_r − Σ_pairs e ‖φ(x_r) − φ(x_r')‖²; a pair is met twice, as a and as b."""
+    """‖V‖² + Σ u_r u_r' extra − Σ_pairs e ‖φ(x_r) − φ(x_r')‖²; a pair is met twice, as a and as b."""
     value = dot(total, total)
     for r in range(len(arranged)):
-        a, b, u, e = arranged[r, m], arranged[problem.partner[r], m], problem.signed[r], problem.pair[r]
+        other, u, e = problem.partner[r], problem.signed[r], problem.pair[r]
+        a, b = arranged[r, m], arranged[other, m]
         value += u * u * problem.extra[a]
-        if e != 0.0 and problem.example[a] != problem.example[b]:
+        if other != r and problem.example[a] == problem.example[b]:
+            value += u * problem.signed[other] * problem.extra[a]
+        elif e != 0.0:
             x, y = problem.phi[a], problem.phi[b]
             value -= e * (dot(x, x) - dot(x, y) + problem.extra[a])
     return value
@@ -84,10 +87,10 @@ def direction(problem: Any, state: Any, arranged: Any, r: int, m: int, out: Any)
 @compiled
 def beside(problem: Any, state: Any, r: int, b: int, y: int) -> float:
     """What T(y) has beside its linear part."""
-    u, e = problem.signed[r], problem.pair[r]
+    u, e, other = problem.signed[r], problem.pair[r], problem.partner[r]
     value = (u * u - e) * state.diagonal[y]
-    if e != 0.0 and problem.example[b] == problem.example[y]:
-        value += 2 * e * problem.extra[y]
+    if other != r and problem.example[b] == problem.example[y]:
+        value += 2 * (u * problem.signed[other] + e) * problem.extra[y]
     return float(value)
 
 
