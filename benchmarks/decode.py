@@ -46,14 +46,14 @@ class Files(Dataset[tuple[Tensor, int]]):
         return pixels, int(self.labels[index])
 
 
-def write_images(root: Path, count: int) -> None:
-    """Smooth colours with some grain: about 90 kB each."""
-    rng = np.random.default_rng(0)
+def write_images(root: Path, count: int, domain: str = "made", size: int = 224, seed: int = 0) -> None:
+    """Smooth colours with some grain: about 90 kB each at 224 pixels."""
+    rng = np.random.default_rng(seed)
     for i in range(count):
         coarse = Image.fromarray(rng.integers(0, 256, (14, 14, 3), dtype=np.uint8))
-        smooth = np.asarray(coarse.resize((224, 224), Image.Resampling.BICUBIC)).astype(int)
+        smooth = np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC)).astype(int)
         pixels = np.clip(smooth + rng.integers(-6, 7, smooth.shape), 0, 255).astype(np.uint8)
-        path = root / "made" / f"class{i % 4}" / f"{i:05}.png"
+        path = root / domain / f"class{i % 4}" / f"{i:05}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(path)
 

@@ -119,7 +119,10 @@ def train(
     horizon: Annotated[
         int | None,
         typer.Option(
-            "--horizon", "-M", help="Minibatches planned at once.  [dim]default: 100[/dim]", rich_help_panel=METHOD
+            "--horizon",
+            "-M",
+            help="Minibatches planned at once.  [dim]default: 100; digits: 25[/dim]",
+            rich_help_panel=METHOD,
         ),
     ] = None,
     steps: Annotated[

@@ -156,6 +156,7 @@ def make_loader(config: TrainConfig, domains: SplitDomains, images: Images, algo
     """The loader over the labelled source and the unlabelled part of the target."""
     assert config.sampler.name is not None
     assert config.batch_size is not None
+    assert config.horizon is not None
     return AdaptationLoader(
         domains.train,
         domains.adapt,

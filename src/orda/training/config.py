@@ -102,7 +102,7 @@ class TrainConfig:
     algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
     batch_size: int | None = None  # k: examples of each domain in a minibatch
-    horizon: int = 100  # M: minibatches planned at once
+    horizon: int | None = None  # M: minibatches planned at once
     steps: int | None = None
     eval_every: int | None = None
     select: Literal["first", "last"] | None = None  # among evaluations of equal source validation accuracy

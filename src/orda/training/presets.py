@@ -15,6 +15,7 @@ from orda.training import schema
 COMMON: dict[str, Any] = {
     "model": {"name": "resnet18"},
     "batch_size": 32,
+    "horizon": 100,
     "steps": 3000,
     "eval_every": 300,
     "select": "first",  # DomainBed's rule
@@ -23,6 +24,7 @@ BY_DATA: Mapping[str, dict[str, Any]] = {
     "digits": {
         "data": {"sources": ["rendered"], "target": "handwritten"},
         "model": {"name": "small-cnn"},
+        "horizon": 25,  # 32 strata of so many are what 898 handwritten digits give
         "steps": 600,
         "eval_every": 50,
         "select": "last",
