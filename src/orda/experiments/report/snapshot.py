@@ -8,7 +8,6 @@ On the CPU, so that the same run always gives the same pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +21,8 @@ from orda.data.registry import find_task
 from orda.discrepancies import MMD, Discrepancy
 from orda.errors import RunError
 from orda.experiments.report.gather import RunView
-from orda.loader.extract import extract_features
 from orda.records import Features
+from orda.threads import in_pieces
 from orda.training import RunPaths
 from orda.training.assemble import Images, fingerprint, make_algorithm, make_images, make_model, open_task, split_task
 from orda.training.checkpoint import load_checkpoint, load_networks
@@ -76,10 +75,11 @@ def some_of(domain: ArrayDomain, name: str) -> ArrayDomain:
 
 
 def _features(algorithm: Algorithm, images: Images, source: ArrayDomain, target: ArrayDomain) -> Features:
-    found = [extract_features(algorithm.features, _batches(d, images), len(d)) for d in (source, target)]
-    return Features(*(z.double() for z in found))
+    """In pieces of one thread each, so that they are the same bits on any number of cores."""
+    algorithm.eval()
 
+    def extract(domain: ArrayDomain) -> Tensor:
+        rows = torch.split(torch.arange(len(domain)), BATCH)
+        return torch.cat([*in_pieces(lambda some: algorithm.features(images(domain.gather(some)[0])), rows)]).double()
 
-def _batches(domain: ArrayDomain, images: Images) -> Iterator[Tensor]:
-    for rows in torch.split(torch.arange(len(domain)), BATCH):
-        yield images(domain.gather(rows)[0])
+    return Features(extract(source), extract(target))

@@ -65,11 +65,12 @@ class Scale:
         """How a value is written beside the axis."""
         if self.numbers == "percent":
             return f"{100 * value:.4g} %"
-        if value and not 1e-3 <= abs(value) < 1e4 + 90000 * (not self.log):
+        if value and not 1e-3 <= abs(value) < (1e4 if self.log else 1e5):
             power = floor(log10(abs(value)) + 1e-9)
             times = f"{value / 10**power:.3g}".replace("-", "−")
             return ("" if times == "1" else f"{times}·") + f"10{str(power).translate(SUPERSCRIPTS)}"
-        return (f"{value:+.4g}" if self.numbers == "signed" and value else f"{value:.4g}").replace("-", "−")
+        sign = "+" if self.numbers == "signed" and value > 0 else ""
+        return sign + (f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}").replace("-", "−")
 
     def _linear_ticks(self, about: int) -> list[float]:
         rough = (self.high - self.low) / about
