@@ -119,7 +119,7 @@ def demo_grid(lines: Sequence[Shown], title: str) -> Grid:
 def _texts(line: Shown) -> Iterator[str]:
     yield "" if line.accuracy.mean is None else f"{100 * line.accuracy.mean:.1f}"
     yield "" if line.low is None or line.high is None else f"{100 * line.low:.1f} to {100 * line.high:.1f}"
-    yield "" if line.off is None else f"{100 * line.off:.2g}%"
+    yield "" if line.off is None else f"{100 * line.off:.0f}%" if line.off > 0.1 else f"{100 * line.off:.2g}%"
     yield from ("" if seconds is None else f"{seconds:.1f}" for seconds in (line.planning, line.training))
 
 
