@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-gpu test-all check format bench docs clean help
+.PHONY: demo test test-slow test-gpu test-browser test-all check format bench docs clean help
 
 help: ## what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ test-slow: $(STAMP) ## tests that take minutes
 
 test-gpu: $(STAMP) ## tests that need a CUDA device
 	@$(BIN)/python -m pytest -q -m gpu
+
+test-browser: $(STAMP) ## the report in headless Chromium (Debian: apt-get install chromium)
+	@$(BIN)/python -m pytest -q -m slow tests/experiments/report/test_browser.py
 
 check: $(STAMP) ## lint, format, types, import layers
 	@echo "== ruff, mypy, import layers"

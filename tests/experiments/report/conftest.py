@@ -5,22 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from experiments import fake
 from experiments.report.recorded import record
 from experiments.small import changed
-from PIL import Image
+from references.datasets import SHADE_SIZE, write_shades
 
 from orda.experiments.jobs import expand
 from orda.experiments.protocol import Protocol
 from orda.experiments.report import Chapter, gather
 from orda.experiments.run import End, execute, train_run
 from orda.experiments.store import Store
-from orda.seeds import generator
 
 NAME = "a <b>folder</b> & \"runs\" of 'mine'"
+AWKWARD = "<bee> & 'b'"
 TITLE = 'Digits <script>alert(1)</script> & "more"'
 
 
@@ -49,16 +48,10 @@ def chapter(made: Path) -> Chapter:
 
 @pytest.fixture(scope="session")
 def shades(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """root/domain/class/*.png: the class is the brightest colour, the domain a shade."""
-    folder = tmp_path_factory.mktemp("data") / "shades"
-    for d, domain in enumerate(("ink", "paper")):
-        for c, name in enumerate(("ant & bee", "<cat>", "dog")):
-            rng = generator(0, "shades", domain, name)
-            (folder / domain / name).mkdir(parents=True)
-            for i in range(16):
-                pixels = rng.integers(0, 120, (8, 8, 3)) + 20 * d
-                pixels[..., c] += 60
-                Image.fromarray(pixels.astype(np.uint8)).save(folder / domain / name / f"{domain}{i}.png")
+    """Images of two domains, in classes of which one has an awkward name."""
+    folder = write_shades(tmp_path_factory.mktemp("data") / "shades", ("ink", "paper"))
+    for domain in folder.iterdir():
+        (domain / "bee").rename(domain / AWKWARD)
     return folder
 
 
@@ -66,7 +59,12 @@ def real_protocol(shades: Path) -> dict[str, Any]:
     return {
         "name": "shades",
         "train": {
-            "data": {"name": "folder", "root": str(shades), "size": 8, "cache_dir": str(shades.parent / "cache")},
+            "data": {
+                "name": "folder",
+                "root": str(shades),
+                "size": SHADE_SIZE,
+                "cache_dir": f"{shades}-cache",
+            },
             "model": {"name": "small-cnn"},
             "machine": {"device": "cpu", "assess": True},
             "batch_size": 5,
