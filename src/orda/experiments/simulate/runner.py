@@ -51,6 +51,8 @@ def run(
     check_jobs(jobs)
     began = time.perf_counter()
     folder, config = StudyFolder(Path(out) / study.name), config_of(study, seed)
+    if not force and folder.is_finished(config):
+        return folder  # untouched, so that it may lie where nothing can be written
     with folder.in_use():
         if force:
             folder.clear()
