@@ -32,9 +32,10 @@ SPAN = 16  # pieces whose totals are added up at once
 
 
 class ExplicitSums(StratumSums):
-    """S of φ (n, D). ``diagonal`` (n,) is κ_ii where it is not ‖φ_i‖².
+    """S of φ (n, D), which is left as it is.
 
-    Products are of float64, or of the dtype of φ where ``diagonal`` says that φ is an approximation anyway.
+    With a ``diagonal`` (n,) of κ_ii, φ is an approximation: products are of its own dtype then, not of float64, and it
+    is taken over: its mean is taken off in place.
     """
 
     method: Method = "explicit"
@@ -45,25 +46,27 @@ class ExplicitSums(StratumSums):
         self._work = phi.dtype if self._approximate else torch.float64
         self.pieces = pieces_of(phi)
         self.mean = self._total(lambda rows: phi[rows].double().sum(0)) / len(phi)  # of φ, (D,) in float64
-        self._centre = self.mean.to(phi.dtype)
-        squares = self._filled(lambda rows: self.rows(rows).square().sum(1))
+        self.centre = self.mean.to(phi.dtype)
         self.residual: FloatArray = np.zeros(len(phi))  # ρ
         if diagonal is not None:
             self.residual = to_numpy(diagonal) - self._filled(lambda rows: phi[rows].double().square().sum(1))
+            for _ in self._each(lambda rows: phi[rows].sub_(self.centre)):
+                pass
+        squares = self._filled(lambda rows: self.rows(rows).square().sum(1))
         super().__init__(k, squares + self.residual, self._work)
         self.full_costs_moves = self.n + 1  # one product is cheap: nothing to gain from the last labels
         self._totals_of: tuple[IntArray, Tensor] | None = None
 
     def rows(self, rows: slice | Tensor, dtype: torch.dtype = torch.float64) -> Tensor:
         """φ of some points about its mean."""
-        return (self._phi[rows] - self._centre).to(dtype)
+        return (self._phi[rows] if self._approximate else self._phi[rows] - self.centre).to(dtype)
 
     def mean_kernel(self) -> float:
         return float(self.mean.square().sum()) + float(self.residual.sum()) / self.n**2
 
     def column(self, index: int) -> FloatArray:
-        one = self.rows(slice(index, index + 1))[0]
-        values = self._filled(lambda rows: self.rows(rows) @ one)
+        one = self.rows(slice(index, index + 1), self._work)[0]
+        values = self._filled(lambda rows: self.rows(rows, self._work) @ one)
         values[index] = self.diagonal[index]
         return values
 
@@ -91,7 +94,8 @@ class ExplicitSums(StratumSums):
     def _share(self, rows: slice, labels: IntArray) -> Tensor:
         if self.device.type == "cpu":
             totals = np.zeros((self.k, self._phi.shape[1]))
-            _add_rows(self._phi[rows].numpy(), self._centre.numpy(), labels, totals)
+            centre = torch.zeros_like(self.centre) if self._approximate else self.centre
+            _add_rows(self._phi[rows].numpy(), centre.numpy(), labels, totals)
             return torch.from_numpy(totals)
         return one_hot(torch.from_numpy(labels).to(self.device), self.k) @ self.rows(rows)
 
@@ -128,11 +132,11 @@ class ExplicitSums(StratumSums):
     def some(self, chosen: IntArray) -> ExplicitSums:
         """The same of some points, φ about their own mean."""
         where = torch.from_numpy(chosen).to(self.device)
-        phi, diagonal = self._phi[where], None
-        if self._approximate:
-            diagonal = torch.from_numpy(self.residual[chosen]).to(self.device)
-            diagonal += torch.cat([phi[rows].double().square().sum(1) for rows in pieces_of(phi)])
-        return ExplicitSums(phi, self.k, diagonal)
+        return ExplicitSums(
+            self._phi[where],
+            self.k,
+            torch.from_numpy(self.diagonal[chosen]).to(self.device) if self._approximate else None,
+        )
 
     def as_strata_of(self, some: ExplicitSums, labels: IntArray, chosen: IntArray) -> npt.NDArray[np.floating]:
         """P (n, k) of all points to the centroids of ``labels`` of the ``chosen`` ones, whose sums are ``some``."""
@@ -140,7 +144,8 @@ class ExplicitSums(StratumSums):
         everyone, less = np.zeros(self.n, np.int64), np.zeros(self.n)
         everyone[chosen], less[chosen] = labels, 2 * some.residual / sizes[labels]
         centroids = some.totals(labels) / torch.from_numpy(sizes).to(self.device)[:, None]
-        centroids += some._centre.double() - self._centre.double()  # about the mean of all
+        moved = some.centre if self._approximate else some.centre - self.centre
+        centroids += moved.double()  # about the mean of all
         squares = centroids.square().sum(1)
         own = np.bincount(labels, some.residual, self.k) / sizes**2
         return self.to_centroids(centroids, to_numpy(squares) + own, (everyone, less))
