@@ -57,6 +57,8 @@ def test_a_dry_run_counts_and_does_nothing(capsys: Capsys, folder: Path) -> None
     assert code == 0
     assert "small: 12 runs" in out
     assert "12 runs to do; how long they take is not known" in out
+    heads = next(line.split() for line in out.splitlines() if line.split()[:1] == ["row"])
+    assert heads == ["row", "runs", "to", "do"]  # and no empty columns
     assert not (folder / "runs").exists()
 
 
@@ -75,7 +77,7 @@ def test_the_estimate_rests_on_finished_runs(capsys: Capsys, folder: Path) -> No
 def test_rows_of_which_none_is_done_are_taken_for_average_ones(capsys: Capsys, folder: Path) -> None:
     sweep(capsys, folder, "--only", "row=ERM", "--limit", "1")
     _, out, _ = sweep(capsys, folder, "--dry-run")
-    assert "from 1 finished runs; none yet of CORAL, CORAL + ORDERED: taken for average ones" in out
+    assert "from 1 finished run; none yet of CORAL, CORAL + ORDERED: taken for average ones" in out
 
 
 def test_the_shipped_protocols_are_listed(capsys: Capsys) -> None:

@@ -49,20 +49,24 @@ def list_protocols() -> None:
 
 
 def show_plan(protocol: Protocol, every: Sequence[Job], summary: Summary, request: Request, runs: Path) -> None:
-    """``--dry-run``: how many runs, in which state, and how long the rest will take."""
+    """``--dry-run``: how many runs, in which state, and how long the rest will take. Empty columns are left out."""
     pace = pace_of(summary.records)
     console = Console()
     title = f"{protocol.name}: {len(summary.records):,} runs in {runs}"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("row", no_wrap=True)
-    for column in ("runs", "done", "failed", "running", "to do", "s/run", "in all"):
-        table.add_column(column, justify="right")
     todo = Counter(job.row for job in summary.todo)
+    lines = []
     for row, records in by_row(summary.records).items():
         states = Counter(record.entry.state for record in records)
         shown = (len(records), *(states[s] for s in (State.DONE, State.FAILED, State.RUNNING)), todo[row])
         seconds = pace.of(row) if row in pace.rows else None
-        table.add_row(row, *(f"{n:,}" if n else "" for n in shown), *times(seconds, todo[row]))
+        lines.append((row, *(f"{n:,}" if n else "" for n in shown), *times(seconds, todo[row])))
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    heads = ("row", "runs", "done", "failed", "running", "to do", "s/run", "in all")
+    told = [number for number in range(len(heads)) if any(line[number] for line in lines)]
+    for number in told:
+        table.add_column(heads[number], justify="right" if number else "left", no_wrap=True)
+    for line in lines:
+        table.add_row(*(line[number] for number in told))
     console.print(table)
     if len(every) > len(summary.records):
         console.print(f"--only leaves {len(summary.records):,} of {len(every):,} runs", highlight=False)
@@ -98,7 +102,7 @@ def estimate(summary: Summary, pace: Pace, request: Request) -> list[str]:
     if at_once is not None:
         text += f", {in_words(work / at_once)} with {at_once} at once" if at_once > 1 else ", one after another"
     missing = sorted({job.row for job in summary.todo} - set(pace.rows))
-    known = f"from {pace.all.count:,} finished runs" + (
+    known = f"from {pace.all.count:,} finished run{'s' if pace.all.count > 1 else ''}" + (
         f"; none yet of {', '.join(missing)}: taken for average ones" if missing else ""
     )
     return [text, known]
