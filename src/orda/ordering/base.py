@@ -68,7 +68,7 @@ class Optimiser(ABC):
         """What is wrong with the settings: rule, value and remedy of each."""
         if isinstance(self.max_passes, bool) or not isinstance(self.max_passes, int) or self.max_passes < 1:
             yield f"max_passes must be a whole number of at least 1, got {self.max_passes!r}"
-        if self.time_budget is not None and not self.time_budget > 0:
+        if self.time_budget is not None and not (isinstance(self.time_budget, (int, float)) and self.time_budget > 0):
             yield f"time_budget must be a positive number of seconds, or None for no limit, got {self.time_budget!r}"
 
     @abstractmethod
