@@ -58,16 +58,19 @@ def compare(
     table.add_column("sampler")
     for column in ("mean error²", "bias", "std. dev.", "seconds"):
         table.add_column(column, justify="right")
-    d0 = None
+    d0, said = None, set[str]()
     console = Console()
     with console.status("planning …") as status:
         for name, sampler in samplers.items():
             status.update(f"planning: {name} …")
             began = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", orda.OrdaWarning) if d0 is not None else None
+            with warnings.catch_warnings(record=True) as caught:
                 plan = orda.plan(zs, zt, sampler=sampler, batch_size=batch_size, horizon=horizon, seed=seed)
             seconds = time.perf_counter() - began
+            for warning in caught:  # several samplers may have the same to say
+                if str(warning.message) not in said:
+                    said.add(str(warning.message))
+                    warnings.warn(warning.message, stacklevel=1)
             found = orda.assess(plan, zs, zt, loss, d0=d0)
             d0 = found.d0
             row = (found.mean_squared_error, found.bias, found.variance**0.5)
@@ -82,9 +85,12 @@ def read(path: Path) -> Any:
     from orda.errors import DataError
 
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
         raise DataError("features must be an .npy file", f"{path}: {error}", "Write it with numpy.save") from error
+    if not isinstance(found, np.ndarray):
+        raise DataError("features must be an .npy file", f"{path}: several arrays", "Write one with numpy.save")
+    return found
 
 
 def made_up(seed: int, d: int = 16) -> tuple[Any, Any]:
