@@ -20,8 +20,8 @@ app = typer.Typer(rich_markup_mode="rich", add_completion=False)
 
 PAGE = """Run Monte Carlo studies: the paper's Figures 2, 3a and 3b, and what they leave open.
 
-Without NAMES the studies are listed; [b]all[/b] runs every one. Each leaves a folder with data.csv, figure.png,
-figure.svg and manifest.json. A finished folder is not computed again. Stopped by Ctrl-C, or killed, the same command
+Without NAMES the studies are listed; [b]all[/b] runs every one. Each leaves a folder with data.csv, figure.png, \
+figure.svg and manifest.json. A finished folder is not computed again. Stopped by Ctrl-C, or killed, the same command \
 goes on where it was, with the same numbers; so does one with more --repeats.
 
 [dim]A first look at all figures, in a few minutes; the paper's Figure 3a in full; narrower bands:[/dim]

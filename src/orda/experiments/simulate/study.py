@@ -62,7 +62,7 @@ class Study(ABC):
 
     @abstractmethod
     def compute(self, config: Mapping[str, Any], seed: int) -> list[Row]:
-        """The rows of one cell. Every row of a study has the same keys."""
+        """The rows of one cell. Rows that the table summarises together have the same keys."""
 
     @abstractmethod
     def table(self, rows: list[Row], rng: np.random.Generator) -> Table:
