@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log, pi
 from types import MappingProxyType
 from typing import TypeVar
@@ -20,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from kornia.color import rgb_to_grayscale
-from kornia.enhance import adjust_hue
 from torch import Tensor
 
-from orda.errors import InputError, SettingError, UnknownName
+from orda.data.normalise import NORMALISATIONS, Normalisation, plain, to_unit
+from orda.errors import SettingError, UnknownName
 from orda.seeds import SeedLike, as_generator
 
 T = TypeVar("T")
@@ -32,33 +30,6 @@ T = TypeVar("T")
 RATIO = (3 / 4, 4 / 3)  # of the sides of a crop
 ATTEMPTS = 10  # at a crop that fits, before the whole image is taken
 BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
-
-
-@dataclass(frozen=True, slots=True)
-class Normalisation:
-    """(x − mean) / std per channel, for x in [0, 1]."""
-
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Normalise (b, 3, H, W)."""
-        return self.in_place(x.clone())
-
-    def in_place(self, x: Tensor) -> Tensor:
-        """The same in the memory of x: a second array of floats costs a CPU more than all the arithmetic."""
-        mean, std = _constant(self.mean, x.device, x.dtype), _constant(self.std, x.device, x.dtype)
-        return x.sub_(mean).div_(std)
-
-
-NORMALISATIONS: Mapping[str, Normalisation] = MappingProxyType(
-    {
-        "imagenet": Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
-        "efficientnet-lite": Normalisation((127 / 255,) * 3, (128 / 255,) * 3),  # (byte − 127) / 128
-        "centred": Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),  # to [−1, 1]
-        "none": Normalisation((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +122,6 @@ AUGMENTATIONS: Mapping[str, Augmentation] = MappingProxyType(
 )
 
 
-def to_unit(images: Tensor) -> Tensor:
-    """uint8 (b, H, W, 3) -> float32 (b, 3, H, W) in [0, 1]."""
-    if images.ndim != 4 or images.shape[-1] != 3 or images.dtype != torch.uint8:
-        raise InputError(
-            "images must be (b, H, W, 3) uint8", f"{tuple(images.shape)} {images.dtype}", "Pass what gather() returns"
-        )
-    return images.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format).div_(255)
-
-
 def to_float(
     images: Tensor,
     normalisation: Normalisation | str = "imagenet",
@@ -175,7 +137,7 @@ def to_float(
     normalise = _named("normalisation", normalisation, NORMALISATIONS)
     augment = _named("augmentation", "none" if augmentation is None else augmentation, AUGMENTATIONS)
     if augment.off:
-        return normalise.in_place(to_unit(images))
+        return plain(images, normalise)
     if seed is None:
         raise SettingError("an augmentation needs a seed", "seed=None", 'Pass e.g. seed=child(seed, "augment", step)')
     return normalise.in_place(augment(images, seed))
@@ -187,12 +149,6 @@ def _named(kind: str, value: T | str, table: Mapping[str, T]) -> T:
     if value not in table:
         raise UnknownName(kind, value, table)
     return table[value]
-
-
-@lru_cache(maxsize=64)
-def _constant(values: tuple[float, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """The values as (3, 1, 1) on the device, made once: a fresh copy each step would wait for the device."""
-    return torch.tensor(values, device=device, dtype=dtype).view(-1, 1, 1)
 
 
 def _column(values: npt.NDArray[np.generic], like: Tensor) -> Tensor:
@@ -273,9 +229,19 @@ def _jitter(x: Tensor, draws: Draws) -> Tensor:
                 factor = np.where(operation == HUE, 1.0, draws.factor[rows, operation])
                 x = _blend(x, factor, operation)
         if stage == 0:
+            from kornia.enhance import adjust_hue
+
             turns = torch.from_numpy(draws.factor[:, HUE] * 2 * pi).to(x.dtype).to(x.device, non_blocking=True)
             x = adjust_hue(x, turns)
     return x
+
+
+def rgb_to_grayscale(x: Tensor) -> Tensor:
+    """(b, 1, H, W). kornia takes a second to import: only who augments waits for it."""
+    from kornia.color import rgb_to_grayscale as grey
+
+    found: Tensor = grey(x)
+    return found
 
 
 def _blend(x: Tensor, factor: npt.NDArray[np.float64], operation: npt.NDArray[np.int64]) -> Tensor:
