@@ -81,7 +81,7 @@ STYLES: dict[str, Style] = {
     "mmd": Style("MMD", "#E69F00", "s"),
     "source": Style("source", "#0072B2", "o"),
     "target": Style("target", "#D55E00", "^"),
-    "d0": Style("D0, of all data", "#D55E00", "", "--"),
+    "d0": Style("D0, of all data", "#882255", "", "--"),
 }
 
 

@@ -14,6 +14,7 @@ WIDTH = 340.0
 SIDE = 8.0
 STEP = 36.0
 FOOT = 40.0
+LINE = 13.0
 LETTER = 6.2  # width of a small letter, about
 
 
@@ -36,21 +37,31 @@ class Entry:
     style: Style
     dots: tuple[Dot, ...]
     beside: str = ""  # a text at the right end of the name's line
+    below: str = ""  # a second line of the name
 
 
 def dots(title: str, description: str, entries: Sequence[Entry], scale: Scale, level: float | None = None) -> str:
     """One line an entry, top to bottom, its values as markers; ``level``: where a vertical line stands."""
-    height = STEP * len(entries) + FOOT
+    step = STEP + (LINE if any(entry.below for entry in entries) else 0)
+    height = step * len(entries) + FOOT
     parts = [tip(f"{title}. {description}"), *_axis(scale, height)]
     if level is not None and scale.low <= level <= scale.high:
         parts.append(element("path", d=f"M{_x(scale, level):.1f} 4V{height - FOOT}", cls="level"))
     for number, entry in enumerate(entries):
-        top = STEP * number
-        parts.append(words(SIDE, top + 13, entry.name, "name"))
-        if entry.beside:
-            parts.append(words(WIDTH - SIDE, top + 13, entry.beside, "beside", "end"))
-        parts += [_dot(dot, entry, scale, top + 25) for dot in entry.dots]
+        top = step * number
+        parts += _names(entry.name, entry.beside, top + 13)
+        if entry.below:
+            parts += _names(entry.below, "", top + 13 + LINE)
+        parts += [_dot(dot, entry, scale, top + step - 11) for dot in entry.dots]
     return element("svg", "".join(parts), viewBox=f"0 0 {WIDTH:.0f} {height:.0f}", role="img", cls="panel")
+
+
+def _names(name: str, beside: str, y: float) -> list[str]:
+    """A name, cut where it would run into what stands at the right."""
+    room = int((WIDTH - 2 * SIDE) / LETTER) - len(beside) - (2 if beside else 0)
+    shown = name if len(name) <= room else name[: room - 1].rstrip() + "…"
+    found = [words(SIDE, y, shown, "name")]
+    return [*found, words(WIDTH - SIDE, y, beside, "beside", "end")] if beside else found
 
 
 def _dot(dot: Dot, entry: Entry, scale: Scale, y: float) -> str:
@@ -80,8 +91,7 @@ def stacked(
     parts = [tip(f"{title}. {description}"), *_axis(scale, height)]
     for number, (name, beside, found) in enumerate(lines):
         top = step * number
-        parts.append(words(SIDE, top + 13, name, "name"))
-        parts.append(words(WIDTH - SIDE, top + 13, beside, "beside", "end"))
+        parts += _names(name, beside, top + 13)
         sofar = 0.0
         for part in found:
             parts.append(_part(part, sofar, scale, top + 18, unit))

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orda.experiments.report.draw.marks import Point, area, element, marker, path, tip, words
-from orda.experiments.report.draw.scale import Scale
+from orda.experiments.report.draw.scale import Scale, power_of_ten
 from orda.plots import Style
 
 WIDTH, HEIGHT = 340.0, 230.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 38.0
 MARKS = 8  # of a line, at most
+POINTS = 60  # of a line, about: more cannot be told apart
+
+
+def thinned(points: Sequence[Point]) -> list[Point]:
+    """Every so many of the points, the first and the last among them."""
+    every = max(1, len(points) // POINTS)
+    return [at for number, at in enumerate(points[:-1]) if number % every == 0] + list(points[-1:])
 
 
 class Panel:
@@ -35,12 +42,12 @@ class Panel:
 
     def thin(self, x: Sequence[float], y: Sequence[float], style: Style, title: str = "") -> None:
         """One of several."""
-        self.parts.append(path([self.place(*at) for at in zip(x, y, strict=True)], style, "thin", title))
+        self.parts.append(path(thinned([self.place(*at) for at in zip(x, y, strict=True)]), style, "thin", title))
 
     def thick(self, x: Sequence[float], y: Sequence[float], style: Style, name: str) -> None:
         """The line that counts, with markers that tell its values."""
         points = [self.place(*at) for at in zip(x, y, strict=True)]
-        self.parts.append(path(points, style, "thick", name))
+        self.parts.append(path(thinned(points), style, "thick", name))
         if not style.marker:
             return
         every = -(-len(points) // MARKS)
@@ -62,6 +69,8 @@ class Panel:
             y = self.place(self.x.low, value)[1]
             found.append(element("path", d=f"M{LEFT} {y:.1f}H{right}", cls="grid"))
             found.append(words(LEFT - 5, y + 3.5, text, "tick", "end"))
+        if self.y.power:
+            found.append(words(LEFT - 5, TOP - 2, f"× {power_of_ten(self.y.power)}", "tick", "end"))
         for value, text in self.x.ticks():
             x = self.place(value, self.y.low)[0]
             found.append(element("path", d=f"M{x:.1f} {bottom}v4", cls="axis"))

@@ -59,7 +59,13 @@ class Scale:
     def ticks(self, about: int = 5) -> list[tuple[float, str]]:
         """Round values with their texts."""
         values = self._log_ticks(about) if self.log else self._linear_ticks(about)
-        return [(value, self.text(value)) for value in values]
+        return [(value, self.text(value / 10.0**self.power)) for value in values]
+
+    @property
+    def power(self) -> int:
+        """Ticks are written in units of ten to this power: 0 unless all values are small."""
+        most = max(abs(self.low), abs(self.high))
+        return 0 if self.log or self.numbers != "plain" or most >= 1e-2 else floor(log10(most))
 
     def text(self, value: float) -> str:
         """How a value is written beside the axis."""
@@ -68,7 +74,7 @@ class Scale:
         if value and not 1e-3 <= abs(value) < (1e4 if self.log else 1e5):
             power = floor(log10(abs(value)) + 1e-9)
             times = f"{value / 10**power:.3g}".replace("-", "−")
-            return ("" if times == "1" else f"{times}·") + f"10{str(power).translate(SUPERSCRIPTS)}"
+            return ("" if times == "1" else f"{times}·") + power_of_ten(power)
         sign = "+" if self.numbers == "signed" and value > 0 else ""
         return sign + (f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}").replace("-", "−")
 
@@ -85,3 +91,7 @@ class Scale:
         factors = (1, 2, 5) if last - first <= 2 else (1, 3) if last - first <= 3 else (1,)
         values = [factor * 10.0**power for power in range(first, last + 1, every) for factor in factors]
         return [value for value in values if self.low <= value <= self.high]
+
+
+def power_of_ten(power: int) -> str:
+    return f"10{str(power).translate(SUPERSCRIPTS)}"

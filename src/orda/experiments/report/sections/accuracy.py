@@ -73,7 +73,8 @@ def _forest(items: Sequence[Comparison], styles: Mapping[str, Style]) -> str:
         ends += [v for v in (difference, item.low, item.high) if v is not None]
         pair = f"{item.row} against {item.against}"
         dot = Dot(100 * difference, *_ends(item), told=f"{pair}: {points(difference)}{interval(item)}")
-        entries.append(Entry(pair, styles[item.row], (dot,), points(difference)))
+        below = f"against {item.against}"
+        entries.append(Entry(item.row, styles[item.row], (dot,), points(difference), below))
     scale = Scale.over([100 * v for v in ends], label="difference, percentage points", numbers="signed")
     picture = dots("Paired differences", "; ".join(e.dots[0].told for e in entries), entries, scale, level=0.0)
     caption = "Mean difference over the repeats and its 95% interval; right of the line the first of the two is better."

@@ -10,7 +10,7 @@ from orda.experiments.report.html import count, details, figure, note, paragraph
 from orda.experiments.report.series import Bundle, Curve, bundle
 
 ROWS = 8  # in one figure at most; where there are more, each group has its own
-TASKS = 6  # that have figures of their own
+TASKS = 4  # that have figures of their own
 LOSSES = 4
 LABEL = "training step"
 TITLES = {"task": "Task loss", "discrepancy": "Discrepancy of minibatches, D̂", "loss": "Loss, all terms"}
@@ -19,7 +19,7 @@ TITLES = {"task": "Task loss", "discrepancy": "Discrepancy of minibatches, D̂",
 def curves_section(chapter: Chapter, prefix: str) -> str:
     """All learning curves of a chapter."""
     tasks = list(chapter.tasks)
-    scopes = [(heading, [task]) for task, heading in chapter.tasks.items()]
+    scopes = [(f"Task: {heading}", [task]) for task, heading in chapter.tasks.items()]
     overall = [("Mean over the tasks", tasks)] if len(tasks) > 1 and chapter.results is not None else []
     first, rest = (overall, scopes) if overall else (scopes[:TASKS], [])
     shown = [_figures(chapter, *scope) for scope in first]

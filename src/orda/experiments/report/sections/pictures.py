@@ -26,7 +26,7 @@ def pictures_section(chapter: Chapter, prefix: str, progress: bool | None = None
         return maps
     title = "What the strata hold"
     try:
-        strips = strips_figure(max(snapshots, key=_planned))
+        strips = strips_figure(sorted(snapshots, key=_planned)[-1])
     except OrdaError as error:
         strips = note(f"No strata: {error}")
     words = paragraph("Similar examples make a stratum, and a stratified minibatch takes some of every stratum.")
@@ -35,10 +35,7 @@ def pictures_section(chapter: Chapter, prefix: str, progress: bool | None = None
 
 def _planned(shot: Snapshot) -> int:
     """How much the run's sampler makes of strata."""
-    return ("stratified", "ordered").index(name) + 1 if (name := shot.run.config.sampler.name) in STRATIFY else 0
-
-
-STRATIFY = ("stratified", "ordered")
+    return {"stratified": 1, "ordered": 2}.get(shot.run.config.sampler.name or "", 0)
 
 
 def _snapshots(runs: Sequence[RunView], progress: bool | None) -> tuple[list[Snapshot], list[str]]:
