@@ -78,5 +78,5 @@ def draw(panel: Any, table: Table, statistic: str) -> None:
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     elif statistic != "accuracy":
         panel.set_yscale("log")
-        if statistic in ("direction error", "spread"):
+        if statistic != "relative deviation":  # which has many decades
             log_ticks(panel.yaxis)

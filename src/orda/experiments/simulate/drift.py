@@ -50,7 +50,7 @@ class Drift(Study):
 
     @classmethod
     def quick(cls) -> Self:
-        return cls(n=600, batch_size=12, horizon=40, scales=(0.0, 0.01, 0.1, 1.0), repeats=2)
+        return cls(n=400, batch_size=10, horizon=30, scales=(0.0, 0.01, 0.1, 1.0), repeats=2)
 
     def cells(self) -> list[Cell]:
         return repeated(self.repeats, problem=self.problems)
