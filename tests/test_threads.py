@@ -57,6 +57,13 @@ def test_pieces_inside_pieces_do_not_wait_for_each_other_whatever_torch_says() -
     assert list(in_pieces(inner, range(4))) == [0, 10, 20, 30]
 
 
+def test_a_piece_that_sets_a_number_of_threads_sets_it_for_itself_alone() -> None:
+    torch.set_num_threads(2)
+    list(in_pieces(lambda _: torch.set_num_threads(2), range(10)))
+    assert set(in_pieces(lambda _: torch.get_num_threads(), range(50))) == {1}
+    assert torch.get_num_threads() == 2
+
+
 def test_an_exception_comes_out_and_leaves_the_threads_as_they_were() -> None:
     torch.set_num_threads(2)
     with pytest.raises(ZeroDivisionError):

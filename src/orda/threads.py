@@ -32,6 +32,8 @@ def in_pieces(
     """
 
     def one(piece: Piece) -> Result:
+        if hasattr(_worker, "at_work") and torch.get_num_threads() != 1:  # an earlier piece has set another number
+            torch.set_num_threads(1)
         with torch.no_grad():  # the gradient mode belongs to the thread
             return function(piece)
 
