@@ -29,10 +29,12 @@ LAYERS: dict[str, set[str]] = {
     "algorithms": BASE | {"kernels", "discrepancies", "models"},
     "data": BASE,
 }
+BENCHED = set(LAYERS)
 LAYERS["training"] = set(LAYERS) - {"training"}
 LAYERS["experiments"] = set(LAYERS) - {"experiments"}
 LAYERS["plots"] = set(LAYERS) - {"training"} - {"experiments"}
 LAYERS["experiments"] |= {"plots"}  # a report is made of plots; plots know of records only
+LAYERS["bench"] = BENCHED  # it must run where the packages of training's configurations and of the command are missing
 LAYERS["cli"] = set(LAYERS) | {"cli"}
 
 

@@ -23,6 +23,7 @@ SUBCOMMANDS = {  # name -> module that holds it as `app`
     "data": "orda.cli.data",
     "compare": "orda.cli.compare",
     "simulate": "orda.cli.simulate",
+    "bench": "orda.cli.bench",
 }
 
 
