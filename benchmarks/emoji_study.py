@@ -2,13 +2,12 @@
 
     python benchmarks/emoji_study.py extract --root ROOT --out emoji.npz      # ROOT/style/class/file.png, once
     python benchmarks/emoji_study.py run --features emoji.npz --out runs.jsonl --grid main --jobs 16 --limit-seconds 540
-    python benchmarks/emoji_study.py report --out runs.jsonl --figure emoji.png
+    python benchmarks/emoji_report.py runs.jsonl --figure emoji.png
 
 Images become EfficientNet-Lite0's features. A run trains two layers on a labelled source style and an unlabelled target
 style, with orda's own loader and losses, and measures the accuracy on the target style. Images are split by *file
 name*: the same emoji stands in every style, and those tested on were seen in none. Runs of one (source, target, seed)
-share split and first weights, so all comparisons are of pairs. ``run`` goes on where it was stopped; ``report`` shows
-what there is.
+share split and first weights, so all comparisons are of pairs. ``run`` goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -313,108 +312,6 @@ def run(features: Path, out: Path, todo: list[Case], jobs: int, limit: float) ->
                 break
 
 
-# ---- tables and figure ------------------------------------------------------------------------------------------
-
-
-def label(row: Case) -> str:
-    return f"{row['sampler']} {row['estimator']}" + ("" if row["draws"] is None else f", draws={row['draws']}")
-
-
-def table(rows: list[Case], algorithm: str) -> dict[str, dict[float, dict[tuple[Any, ...], Case]]]:
-    """Variant -> λ -> (source, target, seed) -> run."""
-    found: dict[str, dict[float, dict[tuple[Any, ...], Case]]] = {}
-    for row in rows:
-        if row["algorithm"] == algorithm:
-            unit = row["source"], row["target"], row["seed"]
-            found.setdefault(label(row), {}).setdefault(row["lambda"], {})[unit] = row
-    return found
-
-
-def paired(one: dict[Any, Case], other: dict[Any, Case]) -> tuple[float, float, int]:
-    """Mean difference of target accuracy in %, half its 95 % interval, number of pairs.
-
-    The interval is a t-interval over (source, target) means: seeds of one pair of styles are not independent problems.
-    """
-    from scipy import stats
-
-    by_pair: dict[Any, list[float]] = {}
-    units = one.keys() & other.keys()
-    for unit in units:
-        by_pair.setdefault(unit[:2], []).append(100 * (one[unit]["accuracy"] - other[unit]["accuracy"]))
-    means = np.array([np.mean(values) for values in by_pair.values()])
-    if len(means) < 2:
-        return float(means.mean()) if len(means) else float("nan"), float("nan"), len(units)
-    half = stats.t.ppf(0.975, len(means) - 1) * means.std(ddof=1) / len(means) ** 0.5
-    return float(means.mean()), float(half), len(units)
-
-
-def mean_of(runs: dict[Any, Case], key: str = "accuracy") -> float:
-    return 100 * float(np.mean([row[key] for row in runs.values()])) if runs else float("nan")
-
-
-def report(rows: list[Case], figure: Path | None, against: str) -> None:
-    none = {(r["source"], r["target"], r["seed"]): r for r in rows if r["algorithm"] == "none"}
-    if none:
-        source = mean_of(none, "source_accuracy")
-        print(f"no alignment: target {mean_of(none):.1f} %, source {source:.1f} % ({len(none)} runs)")
-    for algorithm in sorted({row["algorithm"] for row in rows} - {"none"}):
-        found = table(rows, algorithm)
-        lambdas = sorted({weight for by_lambda in found.values() for weight in by_lambda})
-        print(
-            f"\n{algorithm}: target accuracy in %, by λ\n\n| variant | " + " | ".join(f"{w:g}" for w in lambdas) + " |"
-        )
-        print("|---" * (len(lambdas) + 1) + "|")
-        for name, by_lambda in found.items():
-            print(f"| {name} | " + " | ".join(f"{mean_of(by_lambda.get(w, {})):.1f}" for w in lambdas) + " |")
-        print(
-            "\nbias of D̂ over D0, half way through a plan\n\n| variant | "
-            + " | ".join(f"{w:g}" for w in lambdas)
-            + " |"
-        )
-        print("|---" * (len(lambdas) + 1) + "|")
-        for name, by_lambda in found.items():
-            print(f"| {name} | " + " | ".join(f"{bias(by_lambda.get(w, {})):.2f}" for w in lambdas) + " |")
-        best = {name: max(by, key=lambda w: mean_of(by[w])) for name, by in found.items()}
-        print("\n| variant | best λ | target % | − " + " | − ".join(["no alignment", f"{against} at its best"]) + " |")
-        print("|---" * 5 + "|")
-        for name, by_lambda in sorted(found.items(), key=lambda item: -mean_of(item[1][best[item[0]]])):
-            at_best = by_lambda[best[name]]
-            columns = [paired(at_best, none)]
-            if against in found:
-                columns.append(paired(at_best, found[against][best[against]]))
-            cells = " | ".join(f"{mean:+.2f} ± {half:.2f}" for mean, half, _ in columns)
-            print(f"| {name} | {best[name]:g} | {mean_of(at_best):.1f} | {cells} |")
-    if figure:
-        draw(rows, none, figure)
-
-
-def bias(runs: dict[Any, Case]) -> float:
-    """The median over runs and probes of bias/D0."""
-    shares = [p["bias"] / p["d0"] for row in runs.values() for p in row["probes"] if p["d0"] > 0]
-    return float(np.median(shares)) if shares else float("nan")
-
-
-def draw(rows: list[Case], none: dict[Any, Case], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    algorithms = sorted({row["algorithm"] for row in rows} - {"none"})
-    figure = Figure(figsize=(6 * len(algorithms), 4.5), layout="constrained")
-    axes = figure.subplots(1, len(algorithms), squeeze=False)[0]
-    for panel, algorithm in zip(axes, algorithms, strict=True):
-        samplers = list(dict.fromkeys(row["sampler"] for row in rows if row["algorithm"] == algorithm))
-        for name, by_lambda in table(rows, algorithm).items():
-            lambdas = sorted(by_lambda)
-            sampler, estimator = name.split(" ", 1)
-            style = {"plug-in": "--", "unbiased": "-"}.get(estimator, ":")
-            accuracy = [mean_of(by_lambda[w]) for w in lambdas]
-            panel.plot(lambdas, accuracy, style, color=f"C{samplers.index(sampler)}", label=name, marker=".")
-        if none:
-            panel.axhline(mean_of(none), color="black", linewidth=0.8)
-        panel.set(xscale="log", xlabel="λ", ylabel="target accuracy (%)", title=algorithm)
-        panel.legend(fontsize=7)
-    figure.savefig(path, dpi=150)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -434,15 +331,9 @@ def main() -> None:
     to_run.add_argument("--repeats", type=int, default=3)
     to_run.add_argument("--jobs", type=int, default=1)
     to_run.add_argument("--limit-seconds", type=float, default=float("inf"))
-    to_report = commands.add_parser("report", help="tables and a figure of what there is")
-    to_report.add_argument("--out", type=Path, required=True)
-    to_report.add_argument("--figure", type=Path)
-    to_report.add_argument("--against", default="uniform plug-in")
     options = parser.parse_args()
     if options.command == "extract":
         extract(options.root, options.out, options.styles, options.size)
-    elif options.command == "report":
-        report(read(options.out), options.figure, options.against)
     else:
         styles = Data(options.features).styles
         todo = list(cases(options.grid, options.algorithms, styles, options.lambdas, options.repeats))
