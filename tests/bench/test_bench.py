@@ -172,4 +172,4 @@ def test_a_look_at_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     found = json.loads((tmp_path / "bench.json").read_text())
     assert {row["k"] for row in found["plans"]} == {8, 32}
     assert {row["sampler"] for row in found["training"]} == set(whole.FEW)
-    assert found["beside"][0]["ratio"] > 10
+    assert found["beside"][0]["its"] > 0

@@ -54,7 +54,7 @@ def bench(what: Bench, say: Callable[[str], None] = lambda _: None) -> dict[str,
             say(f"{title}: {', '.join(f'{key} {short(value)}' for key, value in row.items() if value is not None)}")
         return found
 
-    small = (200, 16, 4, 6) if what.quick else (1000, 64, 8, 20)
+    small = (400, 16, 8, 20) if what.quick else (2000, 64, 16, 50)
     return {
         "machine": machine(device),
         "settings": {"n": n, "d": d, "horizon": horizon, "quick": what.quick, "training": described(trained, device)},
