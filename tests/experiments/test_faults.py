@@ -97,7 +97,7 @@ def test_a_killed_sweep_ends_as_if_nothing_had_happened(folder: Path, jobs: list
 
 SMALL_DISK = """
 runs=$1; shift
-mount -t tmpfs -o size=1300k none "$runs" || exit 99
+mount -t tmpfs -o size=3850k none "$runs" || exit 99
 "$@" 2> before; echo $? >> before
 cp -r "$runs" half
 mount -o remount,size=64M none "$runs"
