@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
+from pathlib import Path
 
 from orda.errors import RunError
-from orda.experiments.jobs import Place, sweep_digest
+from orda.experiments.jobs import Place, expand, sweep_digest
 from orda.experiments.protocol import Protocol
 from orda.experiments.store import State, Store
 from orda.experiments.tables import Cell, Comparison, Grid, Line, Results, accuracy_table, compare
 from orda.experiments.tables.grid import GridRow, Text, sections, signed
 from orda.experiments.tables.statistics import LEVEL, t_interval
-from orda.training import RunPaths, RunResult
+from orda.training import RunPaths, RunResult, train
 
 PLANNING = ("extract", "stratify", "order", "plan")
 TRAINING = ("load", "step")
@@ -30,16 +32,11 @@ def demo_protocol(seeds: int | None = None, quick: bool = False) -> Protocol:
 
 
 def warm_up() -> None:
-    """Have the compiled loops that the demo's samplers need: compiled once a machine, and kept."""
-    import torch
-
-    from orda.discrepancies import CORAL
-    from orda.planning import plan
-    from orda.samplers import Ordered, Stratified
-
-    source, target = (torch.randn(60, 8, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
-    for sampler in (Stratified(CORAL()), Ordered(CORAL(), optimiser="greedy"), Ordered(CORAL())):
-        plan(source, target, sampler=sampler, batch_size=4, horizon=5, seed=0)
+    """Have the compiled loops that the demo's runs need, by two steps of each: compiled once a machine, and kept."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for job in expand(demo_protocol(seeds=1)):
+            config = job.config().updated({"steps": 2, "horizon": 1})  # the second plan starts from the first one's strata
+            train(config, Path(scratch) / job.digest, progress=False)
 
 
 def forget(store: Store, places: Iterable[Place]) -> None:
