@@ -35,7 +35,7 @@ def warm_up() -> None:
     """Have the compiled loops that the demo's runs need, by two steps of each: compiled once a machine, and kept."""
     with tempfile.TemporaryDirectory() as scratch:
         for job in expand(demo_protocol(seeds=1)):
-            config = job.config().updated({"steps": 2, "horizon": 1})  # the second plan starts from the first one's strata
+            config = job.config().updated({"steps": 2, "horizon": 1})  # the second plan starts from the first strata
             train(config, Path(scratch) / job.digest, progress=False)
 
 
