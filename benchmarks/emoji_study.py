@@ -42,7 +42,7 @@ STYLES = ("noto", "twemoji", "fluent", "openmoji")
 LAMBDAS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 HELD_OUT = 0.3  # of the file names: what accuracy is measured on
 HIDDEN, BATCH, STEPS, HORIZON, RATE = 128, 32, 600, 100, 1e-3
-PROBES = (250, 550)  # steps, both half way through a plan, at which the estimates are compared with D0
+PROBES = (250, 550)  # steps, both half way through a plan of M = 100, at which the estimates are compared with D0
 Case = dict[str, Any]
 
 ORDERED: dict[str, dict[str, Any]] = {
@@ -176,6 +176,7 @@ def make_sampler(case: Case, discrepancy: orda.Discrepancy) -> orda.Sampler:
 
 def train(case: Case, data: Data, steps: int = STEPS) -> Case:
     """The case with what became of it."""
+    horizon = case.get("horizon", HORIZON)
     began, seed = time.process_time(), seeds.child(case["seed"], case["source"], case["target"])
     fit_s, held_s = data.parts(case["source"], case["seed"])
     fit_t, held_t = data.parts(case["target"], case["seed"])
@@ -195,8 +196,8 @@ def train(case: Case, data: Data, steps: int = STEPS) -> Case:
         TensorDataset(xs[fit_s], ys[fit_s]),
         TensorDataset(xt[fit_t]),
         sampler=make_sampler(case, asked),
-        batch_size=BATCH,
-        horizon=HORIZON,
+        batch_size=case.get("batch_size", BATCH),
+        horizon=horizon,
         featurizer=net.body,
         seed=seed,
         on_plan=planned,
@@ -213,7 +214,7 @@ def train(case: Case, data: Data, steps: int = STEPS) -> Case:
                 estimate = discrepancy(*z, batch.source, batch.target)
             loss = loss + case["lambda"] * estimate
         if step in PROBES and loader.plan is not None:
-            probes.append(probe(loader.plan, step % HORIZON + 1, loader.extract(), discrepancy))
+            probes.append(probe(loader.plan, step % horizon + 1, loader.extract(), discrepancy))
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -329,6 +330,9 @@ def main() -> None:
     to_run.add_argument("--lambdas", nargs="+", type=float, default=list(LAMBDAS))
     to_run.add_argument("--pairs", type=int, help="only the first pairs of styles")
     to_run.add_argument("--repeats", type=int, default=3)
+    to_run.add_argument("-k", type=int, help=f"batch size instead of {BATCH}; into an --out of its own")
+    to_run.add_argument("-M", type=int, help=f"horizon instead of {HORIZON}; into an --out of its own")
+    to_run.add_argument("--estimators", nargs="+", help="only these")
     to_run.add_argument("--jobs", type=int, default=1)
     to_run.add_argument("--limit-seconds", type=float, default=float("inf"))
     options = parser.parse_args()
@@ -337,6 +341,10 @@ def main() -> None:
     else:
         styles = Data(options.features).styles
         todo = list(cases(options.grid, options.algorithms, styles, options.lambdas, options.repeats))
+        other = {"batch_size": options.k, "horizon": options.M}
+        todo = [case | {name: value for name, value in other.items() if value} for case in todo]
+        if options.estimators:
+            todo = [case for case in todo if case["estimator"] in options.estimators and case["draws"] is None]
         if options.samplers:
             todo = [case for case in todo if case["sampler"] in options.samplers]
         if options.pairs:
