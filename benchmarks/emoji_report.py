@@ -1,6 +1,6 @@
 """Tables and a figure of the runs of ``emoji_study.py``, as Markdown.
 
-    python benchmarks/emoji_report.py runs.jsonl [--figure emoji.png] [--versus "A / B" ...]
+    python benchmarks/emoji_report.py runs.jsonl [--figure emoji.png]
 
 Of a variant (sampler, estimator, draws from a stratum) one λ counts, and there are two ways to choose it:
 
@@ -9,7 +9,7 @@ Of a variant (sampler, estimator, draws from a stratum) one λ counts, and there
                smallest), which uses nothing of the target
 
 Differences are of runs with the same styles and seed. Intervals are 95 % t-intervals over the means of the pairs of
-styles: seeds of one pair are not independent problems. Variants take part where they have all pairs at a λ.
+styles: seeds of one pair are not independent problems. Variants that have all runs at no λ are left out.
 """
 
 from __future__ import annotations
@@ -28,6 +28,19 @@ from orda.plots import ESTIMATES, finish, look, new_figure, style
 Run = dict[str, Any]
 Unit = tuple[str, str, int]  # source, target, seed
 Variant = dict[float, dict[Unit, Run]]  # λ -> unit -> run
+UNIFORM = "uniform plug-in"
+PAIRS = (
+    ("assignment plug-in", "stratified plug-in"),
+    ("greedy plug-in", "stratified plug-in"),
+    ("assignment plug-in", "greedy plug-in"),
+    ("embedding plug-in", "assignment plug-in"),
+    ("assignment plug-in, draws=2", "assignment plug-in"),
+    ("assignment unbiased", "uniform unbiased"),
+    ("assignment unbiased", "stratified unbiased"),
+    ("assignment unbiased", "assignment plug-in"),
+    ("assignment partners", "assignment unbiased"),
+    ("assignment partners seen", "assignment unbiased"),
+)
 STYLES = {"embedding": "assignment embedding"}
 
 
@@ -53,6 +66,11 @@ def variants(rows: Iterable[Run], algorithm: str) -> dict[str, Variant]:
             unit = run["source"], run["target"], run["seed"]
             found.setdefault(name_of(run), {}).setdefault(run["lambda"], {})[unit] = run
     return found
+
+
+def whole(found: dict[str, Variant], none: dict[Unit, Run]) -> dict[str, Variant]:
+    """Without the variants that have not all pairs and seeds at any λ."""
+    return {name: v for name, v in found.items() if any(none.keys() <= runs.keys() for runs in v.values())}
 
 
 def mean(runs: Mapping[Unit, Run], key: str = "accuracy") -> float:
@@ -106,32 +124,45 @@ def share(runs: Mapping[Unit, Run], of: str) -> str:
     return f"{100 * np.median([p['bias'] ** 2 / (p['bias'] ** 2 + p['variance'] + 1e-300) for p in probes]):.0f} %"
 
 
-def report(algorithm: str, found: dict[str, Variant], none: dict[Unit, Run], versus: list[str]) -> None:
+def report(algorithm: str, found: dict[str, Variant], none: dict[Unit, Run]) -> None:
     weights = sorted({weight for variant in found.values() for weight in variant})
-    counts = {weight: max(len(variant.get(weight, {})) for variant in found.values()) for weight in weights}
     heads = ["", *(f"λ = {weight:g}" for weight in weights)]
-    print(f"\n## {algorithm}: target accuracy in %\n")
-    rows = [["runs", *(str(counts[weight]) for weight in weights)]]
-    rows += [[n, *(f"{mean(v[w]):.1f}" if v.get(w) else "–" for w in weights)] for n, v in found.items()]
-    table(heads, rows)
+    print(f"\n## {algorithm.upper()}\n\ntarget accuracy in %; number of runs\n")
+    table(heads, [[n, *(accuracy(v, w) for w in weights)] for n, v in found.items()])
     for of, title in (("bias", "bias of D̂ over D0"), ("error", "part of the squared error of D̂ that is bias")):
         print(f"\n{title}, half way through a plan, median\n")
         table(heads, [[n, *(share(v.get(w, {}), of) for w in weights)] for n, v in found.items()])
-    for choose, title in ((best_on_target, "on the target"), (best_on_source, "on the source")):
-        units = {unit for unit in none if all(any(unit in runs for runs in v.values()) for v in found.values())}
-        chosen = {n: choose(v, units) for n, v in found.items()}
-        print(f"\nλ with the best accuracy {title}, {len(units)} runs\n")
-        table(
-            ["", "λ", "target %", "− no alignment", "− uniform plug-in"],
+    units = {unit for unit in none if all(any(unit in runs for runs in v.values()) for v in found.values())}
+    target = {n: best_on_target(v, units) for n, v in found.items()}
+    source = {n: best_on_source(v, units) for n, v in found.items()}
+    print(f"\none λ of many, {len(units)} runs\n")
+    heads = ["", "λ by the target", "%", "− no alignment", "− uniform", "λ by the source", "%", "− uniform"]
+    table(
+        heads,
+        [
             [
-                [n, weight, f"{mean(runs):.1f}", difference(runs, none), difference(runs, chosen["uniform plug-in"][0])]
-                for n, (runs, weight) in sorted(chosen.items(), key=lambda item: -mean(item[1][0]))
-            ],
-        )
-        pairs = [pair for text in versus if set(pair := text.split(" / ")) <= chosen.keys()]
-        if pairs:
-            print()
-            table(["paired", "difference"], [[f"{a} − {b}", difference(chosen[a][0], chosen[b][0])] for a, b in pairs])
+                name,
+                *(target[name][1], f"{mean(target[name][0]):.1f}", difference(target[name][0], none)),
+                difference(target[name][0], target[UNIFORM][0]),
+                *(source[name][1], f"{mean(source[name][0]):.1f}", difference(source[name][0], source[UNIFORM][0])),
+            ]
+            for name in sorted(target, key=lambda name: -mean(target[name][0]))
+        ],
+    )
+    print()
+    table(
+        ["paired differences", "λ by the target", "λ by the source"],
+        [
+            [f"{a} − {b}", *(difference(by[a][0], by[b][0]) for by in (target, source))]
+            for a, b in PAIRS
+            if {a, b} <= found.keys()
+        ],
+    )
+
+
+def accuracy(variant: Variant, weight: float) -> str:
+    runs = variant.get(weight)
+    return f"{mean(runs):.1f}; {len(runs)}" if runs else "–"
 
 
 # ---- figure -----------------------------------------------------------------------------------------------------
@@ -171,7 +202,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
     parser.add_argument("--figure", type=Path)
-    parser.add_argument("--versus", nargs="*", default=[], metavar="'A / B'", help="compare these variants too")
     options = parser.parse_args()
     rows = read(options.runs)
     none = {(r["source"], r["target"], r["seed"]): r for r in rows if r["algorithm"] == "none"}
@@ -179,7 +209,7 @@ def main() -> None:
     print(f"no alignment: target {mean(none):.1f} %, held-out source names {source:.1f} % ({len(none)} runs)")
     algorithms = sorted({row["algorithm"] for row in rows} - {"none"})
     for algorithm in algorithms:
-        report(algorithm, variants(rows, algorithm), none, options.versus)
+        report(algorithm, whole(variants(rows, algorithm), none), none)
     if options.figure:
         draw(rows, algorithms, none, options.figure)
 
