@@ -15,17 +15,17 @@ styles: seeds of one pair are not independent problems. Variants that have all r
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from emoji_study import Case as Run
+from emoji_study import read
 from scipy import stats
 
 from orda.plots import ESTIMATES, finish, look, new_figure, style
 
-Run = dict[str, Any]
 Unit = tuple[str, str, int]  # source, target, seed
 Variant = dict[float, dict[Unit, Run]]  # λ -> unit -> run
 UNIFORM = "uniform plug-in"
@@ -42,17 +42,6 @@ PAIRS = (
     ("assignment partners seen", "assignment unbiased"),
 )
 STYLES = {"embedding": "assignment embedding"}
-
-
-def read(path: Path) -> list[Run]:
-    """The finished runs; a line that a kill cut off is left out."""
-    rows = []
-    for line in path.read_text().splitlines():
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
-            continue
-    return rows
 
 
 def name_of(run: Run) -> str:
@@ -81,14 +70,14 @@ def mean(runs: Mapping[Unit, Run], key: str = "accuracy") -> float:
 
 
 def best_on_target(variant: Variant, units: set[Unit]) -> tuple[dict[Unit, Run], str]:
-    whole = {weight: runs for weight, runs in variant.items() if units <= runs.keys()}
-    weight = max(whole, key=lambda w: mean({unit: whole[w][unit] for unit in units}))
-    return {unit: whole[weight][unit] for unit in units}, f"{weight:g}"
+    by_lambda = {w: {unit: runs[unit] for unit in units} for w, runs in variant.items() if units <= runs.keys()}
+    weight = max(by_lambda, key=lambda w: mean(by_lambda[w]))
+    return by_lambda[weight], f"{weight:g}"
 
 
 def best_on_source(variant: Variant, units: set[Unit]) -> tuple[dict[Unit, Run], str]:
-    whole = {weight: runs for weight, runs in sorted(variant.items()) if units <= runs.keys()}
-    chosen = {unit: max((runs[unit] for runs in whole.values()), key=lambda r: r["source_accuracy"]) for unit in units}
+    complete = [runs for _, runs in sorted(variant.items()) if units <= runs.keys()]
+    chosen = {unit: max((runs[unit] for runs in complete), key=lambda run: run["source_accuracy"]) for unit in units}
     weights = sorted(run["lambda"] for run in chosen.values())
     return chosen, f"{weights[len(weights) // 2]:g} ({weights[0]:g}–{weights[-1]:g})"
 
