@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from torch import Tensor
 from orda import seeds
 from orda.errors import SettingError
 from orda.loader import AdaptationLoader
+from orda.loader.ahead import Ahead
 from orda.records import Batch, Features, Plan
 from orda.samplers import Sampler, Stratified, Uniform
 
@@ -110,15 +112,54 @@ class Watched(Stratified):
         return super().plan(features, batch_size, horizon, rng, previous)
 
 
-def test_all_plans_but_the_first_are_made_in_a_thread(source: Any, target: Any) -> None:
+def test_on_a_cpu_no_thread_disturbs_training(source: Any, target: Any) -> None:
+    """A library's number of threads is that of the process: another thread that plans would change a step's bits."""
     sampler = Watched()
-    made = loader(source, target, Moving(), sampler, overlap=True)
+    take(loader(source, target, Moving(), sampler, overlap=True), 2 * M + 1)
+    assert sampler.threads == 4 * ["MainThread"]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_all_plans_but_the_first_are_made_in_a_thread(source: Any, target: Any) -> None:
+    sampler = Watched()
+    made = loader(source, target, lambda x: x.cuda(), sampler, overlap=True)
     take(made, 2 * M + 1)
     made.state_dict()  # waits for the plan in the making
     assert sampler.threads == ["MainThread"] + 3 * ["orda plan"]
 
 
-def test_what_goes_wrong_in_the_thread_is_raised_when_its_plan_is_due(source: Any, target: Any) -> None:
+def test_a_plan_in_a_thread_is_waited_for(monkeypatch: pytest.MonkeyPatch, source: Any, target: Any) -> None:
+    """The path that a GPU takes, with what belongs to CUDA put aside."""
+    for name in ("Stream", "device", "stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock())
+    plan = Stratified().plan(Features(source.x, target.x), K, M, np.random.default_rng(0))
+    begun, names = threading.Event(), []
+
+    def make() -> Plan:
+        begun.wait(10)
+        names.append(threading.current_thread().name)
+        return plan
+
+    ahead = Ahead(make, torch.device("cuda"))
+    assert names == []
+    begun.set()
+    assert ahead.plan() is plan
+    assert names == ["orda plan"]
+
+
+def test_what_fails_in_a_thread_is_raised_to_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Stream", "device", "stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, MagicMock())
+
+    def make() -> Plan:
+        raise SettingError("this plan fails")
+
+    ahead = Ahead(make, torch.device("cuda"))
+    with pytest.raises(SettingError, match="this plan fails"):
+        ahead.plan()
+
+
+def test_what_goes_wrong_ahead_is_raised_when_its_plan_is_due(source: Any, target: Any) -> None:
     made = loader(source, target, Moving(), Watched(fails_at=2), overlap=True)
     take(made, M)
     with pytest.raises(SettingError, match="this plan fails"):

@@ -36,6 +36,25 @@ def test_every_sampler_trains_to_the_end(name: str, make_config: Make, tmp_path:
     assert (result.status, result.plans["count"]) == ("finished", 2)
 
 
+@pytest.mark.parametrize("overlap", [False, True])
+def test_with_overlap_plans_are_of_features_one_block_old(overlap: bool, make_config: Make, tmp_path: Path) -> None:
+    train(make_config({"overlap": overlap}), tmp_path / "r")
+    plans = Lines(RunPaths(tmp_path / "r").plans).read()
+    assert [plan["step"] for plan in plans] == [0, 4, 8, 12, 16]
+    d0 = [plan["assessment"]["d0"] for plan in plans]  # of the features that the plan was made from
+    assert (d0[1] == d0[0]) == overlap
+    assert len(set(d0[1:])) == 4
+    parts = {"stratify", "order"} & plans[0]["seconds"].keys()
+    assert parts == (set() if overlap else {"stratify", "order"})
+    assert all(spent > 0 for plan in plans for spent in plan["seconds"].values())
+
+
+def test_overlap_makes_another_run(make_config: Make) -> None:
+    plain, late = make_config(), make_config({"overlap": True})
+    assert plain.digest() != late.digest()
+    assert plain.differences(late) == ["overlap: False, not True"]
+
+
 def test_what_a_run_leaves_behind(make_config: Make, tmp_path: Path) -> None:
     config = make_config()
     result = train(config, tmp_path / "r")

@@ -25,6 +25,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "sampler.name": "stratified",
         "machine.checkpoint_every": 4,
     },
+    "coral+ordered, overlap": {"overlap": True, "machine.checkpoint_every": 5},
     "dann+uniform": {"algorithm.name": "dann", "machine.checkpoint_every": 3, "machine.resident": True},
     "arm+kmeans++": {"algorithm.name": "arm", "algorithm.settings.support": 2, "sampler.name": "kmeans++"},
 }

@@ -125,6 +125,14 @@ def train(
             rich_help_panel=METHOD,
         ),
     ] = None,
+    overlap: Annotated[
+        bool,
+        typer.Option(
+            "--overlap",
+            help="Plan from features one block old: on a GPU while training goes on, so that no step waits for a plan.",
+            rich_help_panel=METHOD,
+        ),
+    ] = False,
     steps: Annotated[
         int | None,
         typer.Option(help="Training steps.  [dim]default: 3000; digits: 600[/dim]", rich_help_panel=TRAINING),
@@ -218,6 +226,7 @@ def train(
         "sampler.settings.objective": objective,
         "batch_size": batch_size,
         "horizon": horizon,
+        "overlap": overlap or None,
         "steps": steps,
         "eval_every": eval_every,
         "model.name": model,

@@ -42,8 +42,8 @@ class AdaptationLoader:
     device           where batches go; ``None``: they stay where they were read
     workers          processes that read items (0: none); arrays need none
     collate          a list of x becomes a batch of x; torch's ``default_collate`` unless given
-    overlap          plan while training goes on, in a thread: all plans but the first are then made from the features
-                     as they were one block earlier, and waiting for a plan is no part of a step any more
+    overlap          make all plans but the first from the features as they were one block earlier: on a GPU in a thread,
+                     while training goes on, so that no step waits for a plan (on a CPU there is nothing to gain)
     on_plan          called with every plan that comes into use and the features as they are then (``None`` where none
                      were needed)
 
@@ -133,38 +133,39 @@ class AdaptationLoader:
         return check_features(source, target)
 
     def replan(self, features: Features | None) -> Plan:
-        """Make the next plan and use it (with ``overlap`` the one that was being made, and begin the one after it);
-        without features where the sampler needs none."""
-        plan = self.made_ahead()
-        plan = self.make_plan(features) if plan is None else plan
-        self.adopt(plan)
-        self.plan_ahead(features)
+        """Make the next plan and use it; without features where the sampler needs none."""
+        plan = self.make_plan(features)
+        self.adopt(plan, self.plan_ahead(features, plan))
         if self._on_plan is not None:
             self._on_plan(plan, features)
         return plan
 
     def make_plan(self, features: Features | None) -> Plan:
-        """The next plan; nothing changes yet."""
+        """The next plan: the one that was made ahead, or else from ``features``; nothing changes yet."""
+        ahead = self._made_ahead()
+        if ahead is not None:
+            return ahead
         rows = Features(*(torch.zeros(n, 1) for n in self.sizes)) if features is None else features
         return self._plan_from(rows, self._number, self._plan)
+
+    def plan_ahead(self, features: Features | None, plan: Plan) -> Ahead | None:
+        """With ``overlap``, the plan after the next one, ``plan``, in the making; nothing changes yet."""
+        if not self.overlap or features is None:
+            return None
+        number = self._number + 1  # as it is now, not when the thread gets to it
+        return Ahead(lambda: self._plan_from(features, number, plan), features.source.device)
+
+    def adopt(self, plan: Plan, ahead: Ahead | None = None) -> None:
+        """Give the batches of ``plan`` from now on, and then those of the plan made ``ahead``."""
+        self._use(plan, self._number + 1, 0)
+        self._ahead = ahead
 
     def _plan_from(self, features: Features, number: int, previous: Plan | None) -> Plan:
         rng = seeds.generator(self.seed, "plan", number)
         return self.sampler.plan(features, self.batch_size, self.horizon, rng, previous)
 
-    def adopt(self, plan: Plan) -> None:
-        """Give the batches of ``plan`` from now on."""
-        self._use(plan, self._number + 1, 0)
-
-    def plan_ahead(self, features: Features | None) -> None:
-        """Where plans overlap with training, begin the one after the plan in use."""
-        self._ahead = None
-        if self.overlap and features is not None:
-            number, previous = self._number, self._plan  # as they are now, not when the thread gets to them
-            self._ahead = Ahead(lambda: self._plan_from(features, number, previous), features)
-
-    def made_ahead(self) -> Plan | None:
-        """The next plan, if it is being made; waits until it is."""
+    def _made_ahead(self) -> Plan | None:
+        """The plan after the one in use, if it is being made; waits until it is."""
         return self._ahead.plan() if isinstance(self._ahead, Ahead) else self._ahead
 
     def planned(self) -> Iterator[Batch]:
@@ -185,7 +186,7 @@ class AdaptationLoader:
 
     def state_dict(self) -> dict[str, Any]:
         """Position, plan and counters; plain values and tensors, as torch.load(weights_only=True) reads them."""
-        ahead = self.made_ahead()
+        ahead = self._made_ahead()
         return {
             "identity": self._identity(),
             "number": self._number,

@@ -169,6 +169,7 @@ def make_loader(config: TrainConfig, domains: SplitDomains, images: Images, algo
         target_transform=images if config.data.augment_target else images.plain,
         device=images.device,
         feature_batch=pick_feature_batch(config.machine.feature_batch, images.device),
+        overlap=config.overlap,
     )
 
 

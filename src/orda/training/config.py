@@ -103,6 +103,7 @@ class TrainConfig:
     sampler: SamplerConfig = field(default_factory=SamplerConfig)
     batch_size: int | None = None  # k: examples of each domain in a minibatch
     horizon: int | None = None  # M: minibatches planned at once
+    overlap: bool = False  # plans from features one block old: on a GPU they are made while training goes on
     steps: int | None = None
     eval_every: int | None = None
     select: Literal["first", "last"] | None = None  # among evaluations of equal source validation accuracy

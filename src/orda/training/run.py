@@ -67,11 +67,14 @@ class Run:
             features = self._extract()
             with self.clock.part("plan"):
                 plan = loader.make_plan(features)
+                last = self.step + plan.horizon >= self.steps
+                ahead = None if last else loader.plan_ahead(features, plan)
             assessment = self._assess(plan, features)
-        loader.adopt(plan)
+        loader.adopt(plan, ahead)
         algorithm.resolve(loader.sizes, features)
-        for part, seconds in plan_seconds(plan).items():
-            self.clock.move(seconds, "plan", part)
+        if not loader.overlap:  # else it was not now that the plan was made
+            for part, seconds in plan_seconds(plan).items():
+                self.clock.move(seconds, "plan", part)
         spent = {part: total - began.get(part, 0.0) for part, total in self.clock.seconds.items()}
         self.plans.append(plan_record(plan, loader.plans_made - 1, self.step, spent, assessment))
         self.display.doing("training")
