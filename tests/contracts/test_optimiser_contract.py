@@ -18,7 +18,7 @@ import orda
 from orda.errors import SettingError
 from orda.ordering import OPTIMISERS, Optimiser, Ordering, OrderingTask, initial_arrangement, ordering_task
 from orda.ordering.objective import measured, objective
-from orda.ordering.problem import CovarianceProblem
+from orda.ordering.problem import CovarianceProblem, MomentProblem
 from orda.records import Features, IntArray, Strata
 from orda.stratification import draw
 
@@ -26,6 +26,7 @@ PROBLEMS: dict[str, tuple[orda.Discrepancy, str, int]] = {  # discrepancy, objec
     "linear mmd": (orda.MMD("linear"), "scalar", 1),
     "rbf mmd": (orda.MMD(gammas="median"), "scalar", 1),
     "coral": (orda.CORAL(), "scalar", 1),
+    "coral, moments": (orda.CORAL(), "scalar", 1),
     "linear mmd, unbiased": (orda.MMD("linear", estimator="unbiased"), "scalar", 2),
     "rbf mmd, unbiased": (orda.MMD(gammas="median", estimator="unbiased"), "scalar", 2),
     "coral, unbiased": (orda.CORAL("mean", estimator="unbiased"), "scalar", 2),
@@ -50,7 +51,8 @@ def make(problem: str, zs: np.ndarray, zt: np.ndarray, k: int, horizon: int, see
         labels = rng.permutation(np.concatenate([np.arange(k), rng.integers(k, size=n - k)]))
         pools.append(draw(Strata(labels, np.bincount(labels, minlength=k)), horizon, rng, draws))
     features = Features(torch.from_numpy(zs), torch.from_numpy(zt))
-    return ordering_task(discrepancy.resolved(features), features, *pools, objective=goal)
+    budget = 0 if problem == "coral, moments" else None
+    return ordering_task(discrepancy.resolved(features), features, *pools, objective=goal, memory_budget=budget)
 
 
 @cache
@@ -69,6 +71,8 @@ def run(name: str, task: OrderingTask, horizon: int, seed: int = 0, **settings: 
 
 def rounding(task: OrderingTask) -> float:
     """What may be left of D̂ where its terms cancel."""
+    if isinstance(task.problem, MomentProblem):
+        return 1e-14 * float(np.square(task.problem.points, dtype=np.float64).sum(1).max()) ** 2
     largest = float(np.abs(task.problem.gram).max())
     return 1e-14 * (largest**2 if isinstance(task.problem, CovarianceProblem) else largest)
 

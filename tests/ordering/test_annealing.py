@@ -32,7 +32,7 @@ def test_where_more_swaps_lower_the_objective_the_temperature_is_zero() -> None:
     assert temperature_for(np.zeros(4), 0.3) == 0.0
 
 
-@pytest.mark.parametrize("name", ["rbf", "coral"])
+@pytest.mark.parametrize("name", ["rbf", "coral", "coral, moments"])
 def test_changes_are_those_of_the_objective(name: str) -> None:
     problem, rng = made(name, "scalar", 2), np.random.default_rng(0)
     r, m = rng.integers(6, size=20), rng.integers(5, size=20)

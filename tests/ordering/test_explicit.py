@@ -8,10 +8,10 @@ import references.approximations as literal
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from ordering.made import fresh
 
 import orda
 from orda.approximations import Approximate, nystroem_map
-from orda.compiled import compiled
 from orda.ordering import OPTIMISERS, initial_arrangement, ordering_task
 from orda.ordering.objective import everywhere, here, measured, prepared, put, replaced, there
 from orda.ordering.problem import ExplicitProblem, Problem, QuadraticProblem
@@ -54,7 +54,7 @@ def start(made: ExplicitProblem, seed: int) -> IntArray:
     return np.random.default_rng(seed).permuted(initial_arrangement(rows, HORIZON), axis=1)
 
 
-@compiled
+@fresh
 def ways(problem: Problem, arranged: IntArray, r: int, m: int, y: int, out: np.ndarray) -> None:
     """What each function of the primitive says of minibatch m with element y of row r; then that element put there."""
     state = prepared(problem, arranged)

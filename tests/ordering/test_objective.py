@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ordering.made import NAMES, PROBLEMS, Made, made
+from ordering.made import NAMES, PROBLEMS, Made, fresh, made
 
-from orda.compiled import compiled
 from orda.ordering.objective import everywhere, here, measured, objective, prepared, put, replaced, swap, there
 from orda.ordering.problem import Problem
 from orda.records import FloatArray, IntArray
@@ -20,7 +19,7 @@ RTOL = 1e-10
 ATOL = 1e-13  # of numbers about 1: with k = 1 CORAL's D̂ is 0
 
 
-@compiled
+@fresh
 def walk(problem: Problem, arranged: IntArray, steps: IntArray, values: FloatArray) -> FloatArray:
     """Swaps (row, minibatch, other) one after another; then all that the primitive says of every replacement.
 
@@ -101,12 +100,12 @@ def test_values_and_objective_from_nothing(name: str, goal: str, seed: int) -> N
         assert objective(problem.task.problem, values) == pytest.approx(float(expected.mean()), rel=RTOL)
 
 
-@compiled
+@fresh
 def put_here(problem: Problem, state, arranged: IntArray, r: int, m: int, y: int) -> None:  # type: ignore[no-untyped-def]
     put(problem, state, arranged, r, m, y)
 
 
-@pytest.mark.parametrize("name", ["rbf", "coral"])
+@pytest.mark.parametrize("name", ["rbf", "coral", "coral, moments"])
 @given(seed=seeds)
 def test_all_that_a_state_keeps_follows_a_replacement(name: str, seed: int) -> None:
     problem, rng = made(name, "scalar", seed), np.random.default_rng(seed)

@@ -7,10 +7,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from ordering.made import fresh
 from references import unbiased as twins
 
 import orda
-from orda.compiled import compiled
 from orda.errors import SettingError
 from orda.ordering import OPTIMISERS, OrderingTask, initial_arrangement, ordering_task
 from orda.ordering.objective import everywhere, here, measured, prepared, put, replaced, there
@@ -76,7 +76,7 @@ def test_values_are_the_unbiased_estimates(name: str, seed: int) -> None:
     assert made.lower_bound is None
 
 
-@compiled
+@fresh
 def ways(problem: Problem, arranged: IntArray, r: int, m: int, y: int, out: np.ndarray) -> None:
     """What each function of the primitive says of minibatch m with element y of row r; then that element put there."""
     state = prepared(problem, arranged)

@@ -13,6 +13,7 @@ from orda.ordering import OPTIMISERS
 from orda.planning import assess
 from orda.records import Features, Plan
 from orda.samplers import Ordered
+from orda.stratification.stripes import gram_bytes
 
 LOSSES = {
     "linear": orda.MMD("linear"),
@@ -128,3 +129,33 @@ def test_ordering_beats_independent_draws_and_greedy_is_beaten() -> None:
 
 def planned_by(sampler: orda.Sampler, seed: int) -> Plan:
     return sampler.plan(Z, 6, 10, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("optimiser", ["assignment", "greedy"])
+def test_coral_past_the_budget_gives_the_same_plan(optimiser: str) -> None:
+    """A pool of 240 examples, whose Gram matrix is larger than that of all 160: both plans have the same strata."""
+    budget = gram_bytes(Z.source)
+    exact, without = (
+        planned(Ordered(LOSSES["coral"], optimiser=optimiser, memory_budget=b), horizon=20) for b in (2**30, budget)
+    )
+    assert exact.diagnostics["ordering"]["problem"] == "CovarianceProblem"
+    assert without.diagnostics["ordering"]["problem"] == "MomentProblem"
+    assert without.diagnostics["approximation"] is None
+    assert torch.equal(exact.source.index, without.source.index)
+    assert torch.equal(exact.target.index, without.target.index)
+    told = [plan.diagnostics["ordering"]["objectives"] for plan in (exact, without)]
+    assert told[1] == pytest.approx(told[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_coral_past_the_budget_does_not_depend_on_the_threads(dtype: torch.dtype) -> None:
+    features = Features(Z.source.to(dtype), Z.target.to(dtype))
+    found = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append(Ordered(LOSSES["coral"], memory_budget=0).plan(features, 6, 10, np.random.default_rng(0)))
+    for other in found[1:]:
+        assert torch.equal(other.source.index, found[0].source.index)
+        assert torch.equal(other.target.index, found[0].target.index)
+        assert other.diagnostics["ordering"] == found[0].diagnostics["ordering"]
+    assert found[0].diagnostics["ordering"]["problem"] == "MomentProblem"

@@ -1,7 +1,7 @@
 """The one primitive of ordering: *D̂ of minibatch m if its member from row r were element y instead*.
 
 An optimiser knows these functions only, and neither MMD nor CORAL. Compiled; each is chosen by the type of the problem
-(``quadratic.py``, ``explicit.py`` and ``covariance.py`` hold the three sets).
+(``quadratic.py`` and ``covariance.py`` hold their sets; without a Gram matrix ``explicit.py`` and ``moments.py``).
 
 | function | what it gives |
 |---|---|
@@ -25,8 +25,8 @@ import numpy.typing as npt
 from numba import types
 
 from orda.compiled import compiled, overloads
-from orda.ordering import covariance, explicit, quadratic
-from orda.ordering.problem import CovarianceProblem, ExplicitProblem, Problem, QuadraticProblem
+from orda.ordering import covariance, explicit, moments, quadratic
+from orda.ordering.problem import CovarianceProblem, ExplicitProblem, MomentProblem, Problem, QuadraticProblem
 from orda.records import FloatArray, IntArray
 
 
@@ -52,7 +52,20 @@ class CovarianceState(NamedTuple):
     scratch: FloatArray  # (M,) where a function may leave intermediate values
 
 
-State = QuadraticState | ExplicitState | CovarianceState
+class MomentState(NamedTuple):
+    values: FloatArray  # (M,)
+    moments: FloatArray  # (M, d(d + 1)/2) Ĉ_s − Ĉ_t of every minibatch: the rows of the upper triangle
+    means: FloatArray  # (M, 2, d) of source and target
+    scratch: npt.NDArray[np.floating]  # (d' + M', d') d and M in whole blocks; a triangle and a row's elements
+
+
+State = QuadraticState | ExplicitState | CovarianceState | MomentState
+SETS = {
+    QuadraticProblem: quadratic,
+    ExplicitProblem: explicit,
+    CovarianceProblem: covariance,
+    MomentProblem: moments,
+}
 
 
 # Compiled code only: the overloads below stand in for these.
@@ -67,12 +80,8 @@ def put(problem: Problem, state: State, arranged: IntArray, r: int, m: int, y: i
 
 def _choose(problem: Any, name: str) -> Any:
     """The compiled function of that name for a problem's type."""
-    if isinstance(problem, types.NamedTuple) and problem.instance_class is CovarianceProblem:
-        return getattr(covariance, name)
-    if isinstance(problem, types.NamedTuple) and problem.instance_class is QuadraticProblem:
-        return getattr(quadratic, name)
-    if isinstance(problem, types.NamedTuple) and problem.instance_class is ExplicitProblem:
-        return getattr(explicit, name)
+    if isinstance(problem, types.NamedTuple) and problem.instance_class in SETS:
+        return getattr(SETS[problem.instance_class], name)
     return None
 
 
@@ -101,9 +110,21 @@ def _prepare(problem: Any, arranged: Any) -> Any:
         fill(problem, state, arranged)
         return state
 
-    if problem.instance_class is ExplicitProblem:
-        return explicit_state
-    return covariance_state if problem.instance_class is CovarianceProblem else quadratic_state
+    def moment_state(problem: Any, arranged: Any) -> State:
+        horizon, d = arranged.shape[1], problem.points.shape[1]
+        size, places = d + -d % moments.BLOCK, horizon + -horizon % moments.BLOCK
+        triangles, means = np.empty((horizon, d * (d + 1) // 2)), np.empty((horizon, 2, d))
+        scratch = np.zeros((size + places, size), problem.points.dtype)
+        state = MomentState(np.empty(horizon), triangles, means, scratch)
+        fill(problem, state, arranged)
+        return state
+
+    return {
+        QuadraticProblem: quadratic_state,
+        ExplicitProblem: explicit_state,
+        CovarianceProblem: covariance_state,
+        MomentProblem: moment_state,
+    }[problem.instance_class]
 
 
 @overloads(measure)

@@ -1,4 +1,4 @@
-"""The points of both pools: their Gram matrix or, where that is too large, their explicit features."""
+"""The points of both pools: their Gram matrix or, where it is too large, their explicit features or they themselves."""
 
 from __future__ import annotations
 
@@ -34,17 +34,28 @@ class Picked:
     def gram_bytes(self) -> int:
         return int((self.source.index.size + self.target.index.size) ** 2 * self.embedding.source.element_size())
 
+    @property
+    def moment_bytes(self) -> int:
+        """Of M symmetric (d, d) matrices, as ``moments.py`` keeps them."""
+        d = self.embedding.source.shape[1]
+        return int(self.source.index.shape[1] * (d * (d + 1) // 2) * 8)
+
     def gram(self) -> npt.NDArray[np.floating]:
         """κ (P, P)."""
         found: npt.NDArray[np.floating] = gram_matrix(self.kernel, self._centred()).cpu().numpy()
+        return found
+
+    def points(self) -> npt.NDArray[np.floating]:
+        """The points (P, d), centred by domain."""
+        found: npt.NDArray[np.floating] = self._centred().cpu().numpy()
         return found
 
     def explicit(self, maps: Maps) -> Values | None:
         """The explicit features: the linear kernel has its own."""
         example = np.concatenate([self.source.index.ravel(), len(self.embedding.source) + self.target.index.ravel()])
         if isinstance(self.kernel, Linear):
-            points = self._centred()
-            return points.cpu().numpy(), np.zeros(len(points)), example
+            points = self.points()
+            return points, np.zeros(len(points)), example
         kernels = maps()
         if kernels is None:
             return None

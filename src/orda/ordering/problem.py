@@ -8,6 +8,8 @@ an optimiser permutes it within rows.
     CovarianceProblem   D̂_m = ‖c_s(A_s − b_s b_sᵀ) − c_t(A_t − b_t b_tᵀ)‖²_F,
                         A = Σ w_r z_r z_rᵀ, b = Σ w_r z_r of one side                                            (CORAL)
 
+Where the Gram matrix is too large, ``ExplicitProblem`` and ``MomentProblem`` are these two without it.
+
 A pair is two rows of one stratum. The plug-in D̂ has e = 0. The unbiased one puts p² (1 − own) κ(a, b)
 + p² own (κ(a, a) + κ(b, b))/2 (``discrepancies.draws``) in the place of the pair's part p²/4 ‖φ(a) + φ(b)‖² of it.
 That is less by e ‖φ(a) − φ(b)‖², with e = p² (1/4 − own/2) = u² (1 − 2 own).
@@ -63,7 +65,17 @@ class CovarianceProblem(NamedTuple):
     scalar: bool
 
 
-Problem = QuadraticProblem | ExplicitProblem | CovarianceProblem
+class MomentProblem(NamedTuple):
+    """A ``CovarianceProblem`` from the points themselves, without their Gram matrix."""
+
+    points: npt.NDArray[np.floating]  # (P, d) of the pool's elements, centred by domain; float32 or float64
+    weight: FloatArray  # (2, k)
+    signed: FloatArray  # (2, k)
+    reference: float
+    scalar: bool
+
+
+Problem = QuadraticProblem | ExplicitProblem | CovarianceProblem | MomentProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +112,9 @@ def ordering_task(
                      and that is what is minimised and reported. For CORAL φ is φ_c, about the domain's own mean.
 
     Where the Gram matrix of the pool would take more than ``memory_budget`` bytes, ``maps`` are asked for kernels with
-    an explicit φ, unless the kernel is linear and has one of its own.
+    an explicit φ, unless the kernel is linear and has one of its own. For a D̂ that centres on the minibatch's own mean
+    the covariances of all minibatches are kept instead, where these are the smaller: M d(d + 1)/2 numbers. Nothing is
+    approximate then.
     """
     if objective not in OBJECTIVES:
         raise UnknownName("objective", objective, OBJECTIVES)
@@ -109,17 +123,13 @@ def ordering_task(
     scale = discrepancy.factor(features.source.shape[1]) if isinstance(discrepancy, CORAL) else 1.0
     d0 = (discrepancy.reference(features) if reference is None else reference) / scale
     kernel = Linear() if scalar and discrepancy.batch_centred else embedding.kernel
-    batch_centred = scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred
     picked = Picked(kernel, embedding, source, target)
     large = memory_budget is not None and picked.gram_bytes > memory_budget
-    values = picked.explicit(maps) if large and not batch_centred else None
+    if scalar and isinstance(discrepancy, CORAL) and discrepancy.batch_centred:
+        correction = np.array(discrepancy.corrections(features))
+        return OrderingTask(batch_centred(picked, correction, d0, large), scale, None)
+    values = picked.explicit(maps) if large else None
     gram = picked.gram() if values is None else np.empty((0, 0))
-    if batch_centred:
-        assert isinstance(discrepancy, CORAL)
-        c_s, c_t = discrepancy.corrections(features)
-        weight, correction = np.stack([source.weight, target.weight]), np.array([c_s, c_t])
-        signed = weight * [[c_s], [-c_t]]
-        return OrderingTask(CovarianceProblem(gram, weight, signed, correction, d0, True), scale, None)
 
     def quadratic(signed: FloatArray, partner: IntArray, pair: FloatArray) -> QuadraticProblem | ExplicitProblem:
         if values is None:
@@ -135,6 +145,17 @@ def ordering_task(
     partner = np.concatenate([partners(source), len(source.weight) + partners(target)])
     pair = np.square(signed) * (1 - 2 * np.concatenate([source.own, target.own]))
     return OrderingTask(quadratic(signed, partner, pair), scale, None)
+
+
+def batch_centred(
+    picked: Picked, correction: FloatArray, reference: float, large: bool
+) -> CovarianceProblem | MomentProblem:
+    """CORAL about the minibatch's own means: from the Gram matrix, unless that is large and what replaces it is not."""
+    weight = np.stack([picked.source.weight, picked.target.weight])
+    signed = weight * correction[:, None] * [[1.0], [-1.0]]
+    if large and picked.moment_bytes < picked.gram_bytes:
+        return MomentProblem(picked.points(), weight, signed, reference, True)
+    return CovarianceProblem(picked.gram(), weight, signed, correction, reference, True)
 
 
 def partners(pool: Pool) -> IntArray:
