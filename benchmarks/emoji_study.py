@@ -20,7 +20,7 @@ import multiprocessing
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,7 @@ def train(case: Case, data: Data, steps: int = STEPS) -> Case:
         horizon=horizon,
         featurizer=net.body,
         seed=seed,
+        overlap=case.get("overlap", False),
         on_plan=planned,
     )
     probes: list[dict[str, float]] = []
@@ -289,20 +290,40 @@ def one(case: Case) -> Case:
 
 
 def run(features: Path, out: Path, todo: list[Case], jobs: int, limit: float) -> None:
-    """The cases that are not in ``out`` yet, ``jobs`` at a time, until done or out of time."""
+    """The cases that are not in ``out`` yet."""
     began = time.perf_counter()
-    names = sorted(todo[0])
-    done = {key({name: row[name] for name in names}) for row in read(out)}
-    todo = [case for case in todo if key(case) not in done]
-    print(f"{len(done)} runs done, {len(todo)} to do", flush=True)
+    todo = left_to_do(out, todo)
     start(features)
     for case in {(c["algorithm"], c["sampler"], c["estimator"]): c for c in todo}.values():
         train(case | {"seed": -1}, WORKER["data"], steps=1)  # what is compiled is compiled once, and kept for all
     print(f"compiled after {time.perf_counter() - began:.0f} s", flush=True)
-    with multiprocessing.get_context("spawn").Pool(jobs, start, (features,)) as pool, out.open("a") as file:
+    work(one, todo, out, jobs, limit - (time.perf_counter() - began), start, (features,))
+
+
+def left_to_do(out: Path, todo: list[Case]) -> list[Case]:
+    """The cases that are not in ``out`` yet."""
+    names = sorted(todo[0])
+    done = {key({name: row[name] for name in names}) for row in read(out)}
+    left = [case for case in todo if key(case) not in done]
+    print(f"{len(done)} runs done, {len(left)} to do", flush=True)
+    return left
+
+
+def work(
+    function: Callable[[Case], Case],
+    todo: list[Case],
+    out: Path,
+    jobs: int,
+    limit: float,
+    begin: Callable[..., None],
+    told: tuple[Any, ...],
+) -> None:
+    """``function`` of every case, a line of ``out`` each, ``jobs`` at a time, until done or out of time."""
+    began = time.perf_counter()
+    with multiprocessing.get_context("spawn").Pool(jobs, begin, told) as pool, out.open("a") as file:
         if out.stat().st_size and not out.read_bytes().endswith(b"\n"):
             file.write("\n")
-        for count, row in enumerate(pool.imap_unordered(one, todo), 1):
+        for count, row in enumerate(pool.imap_unordered(function, todo), 1):
             file.write(json.dumps(row) + "\n")
             file.flush()
             spent = time.perf_counter() - began
@@ -332,6 +353,7 @@ def main() -> None:
     to_run.add_argument("--repeats", type=int, default=3)
     to_run.add_argument("-k", type=int, help=f"batch size instead of {BATCH}; into an --out of its own")
     to_run.add_argument("-M", type=int, help=f"horizon instead of {HORIZON}; into an --out of its own")
+    to_run.add_argument("--overlap", action="store_true", help="plans one block old; into an --out of its own")
     to_run.add_argument("--estimators", nargs="+", help="only these")
     to_run.add_argument("--jobs", type=int, default=1)
     to_run.add_argument("--limit-seconds", type=float, default=float("inf"))
@@ -341,7 +363,7 @@ def main() -> None:
     else:
         styles = Data(options.features).styles
         todo = list(cases(options.grid, options.algorithms, styles, options.lambdas, options.repeats))
-        other = {"batch_size": options.k, "horizon": options.M}
+        other = {"batch_size": options.k, "horizon": options.M, "overlap": options.overlap}
         todo = [case | {name: value for name, value in other.items() if value} for case in todo]
         if options.estimators:
             todo = [case for case in todo if case["estimator"] in options.estimators and case["draws"] is None]

@@ -42,8 +42,8 @@ class AdaptationLoader:
     device           where batches go; ``None``: they stay where they were read
     workers          processes that read items (0: none); arrays need none
     collate          a list of x becomes a batch of x; torch's ``default_collate`` unless given
-    overlap          make all plans but the first from the features as they were one block earlier: on a GPU in a thread,
-                     while training goes on, so that no step waits for a plan (on a CPU there is nothing to gain)
+    overlap          make all plans but the first from the features as they were one block earlier: on a GPU in a
+                     thread, while training goes on, so that no step waits for a plan (on a CPU nothing is gained)
     on_plan          called with every plan that comes into use and the features as they are then (``None`` where none
                      were needed)
 
