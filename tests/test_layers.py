@@ -9,13 +9,14 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "orda"
 
-BASE = {"errors", "seeds", "records", "compiled", "threads"}
+BASE = {"errors", "seeds", "records", "compiled", "threads", "devices"}
 LAYERS: dict[str, set[str]] = {
     "errors": set(),
     "seeds": {"errors"},
     "records": {"errors"},
     "threads": set(),
     "compiled": {"errors"},
+    "devices": {"errors"},
     "kernels": BASE,
     "discrepancies": BASE | {"kernels"},
     "approximations": BASE | {"kernels"},

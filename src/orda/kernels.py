@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from orda.devices import sent
 from orda.errors import KernelWarning, SettingError, UnknownName
 from orda.threads import TILE, in_pieces
 
@@ -174,8 +175,10 @@ def median_squared_distance(x: Tensor, limit: int = MEDIAN_OF) -> Tensor:
     """
     if x.shape[-2] < 2:
         return x.new_ones(x.shape[:-2], dtype=torch.float64)
-    points = x.detach()[..., evenly_spaced(x.shape[-2], limit).to(x.device), :].double()
-    count = points.shape[-2]
+    points = x.detach()
+    if x.shape[-2] > limit:
+        points = points[..., sent(evenly_spaced(x.shape[-2], limit), x.device), :]
+    points, count = points.double().contiguous(), points.shape[-2]
     rows, columns = torch.triu_indices(count, count, offset=1, device=x.device)
     median = squared_distances(points, points)[..., rows, columns].median(-1).values
     return torch.where(median > 0, median, 1.0)

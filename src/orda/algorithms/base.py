@@ -12,7 +12,7 @@ random generator: its ``state_dict`` (networks, optimisers, what was fixed from 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -75,6 +75,9 @@ class Algorithm(nn.Module, ABC):
         self.settings = settings
         with seeds.torch_stream(seed, "networks"):
             self.build()
+        places = {p.device for p in model.parameters()}
+        if len(places) == 1:
+            self.to(places.pop())  # the networks just made: optimisers look at where their parameters are
         self.optimisers = self.build_optimisers()
         self._check_optimisers()
 
@@ -162,8 +165,10 @@ class Algorithm(nn.Module, ABC):
     # ---- parts that algorithms are written with ---------------------------------------------------------------
 
     def adam(self, parameters: Iterable[nn.Parameter], **changes: Any) -> torch.optim.Adam:
+        """Adam over those of the parameters that learn; on a GPU one kernel moves all of them."""
+        learning = [p for p in parameters if p.requires_grad]
         settings = {"lr": self.settings.lr, "weight_decay": self.settings.weight_decay} | changes
-        return torch.optim.Adam([p for p in parameters if p.requires_grad], **settings)
+        return torch.optim.Adam(learning, fused=fusible(learning) or None, **settings)
 
     def descend(self, loss: Tensor) -> None:
         """One step of every optimiser down ``loss``."""
@@ -225,7 +230,7 @@ class Algorithm(nn.Module, ABC):
                 f"Build {state['algorithm']} with the settings it was saved with",
             )
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(saved)
+            load_optimiser(optimiser, saved)
         self.load_fixed_state(state["fixed"])
 
     def fixed_state(self) -> dict[str, Any]:
@@ -258,6 +263,24 @@ class Algorithm(nn.Module, ABC):
                     f"{len(half.x)} of the {domain}",
                     "Raise batch_size",
                 )
+
+
+def fusible(parameters: Sequence[nn.Parameter]) -> bool:
+    """Whether all are on a GPU. On a CPU the fused kernel would be another rounding of the same step."""
+    return all(p.is_cuda for p in parameters)
+
+
+def load_optimiser(optimiser: torch.optim.Optimizer, saved: Mapping[str, Any]) -> None:
+    """What the optimiser remembers of its parameters. How it computes a step, and in which layout, stays its own: the
+    state may come from another device."""
+    ways = ("foreach", "fused")
+    pairs = zip(optimiser.param_groups, saved["param_groups"], strict=True)
+    groups = [{**its, **{way: own[way] for way in ways if way in own}} for own, its in pairs]
+    optimiser.load_state_dict({**saved, "param_groups": groups})
+    for p, state in optimiser.state.items():
+        for name, value in state.items():
+            if isinstance(value, Tensor) and value.shape == p.shape and value.stride() != p.stride():
+                state[name] = torch.empty_like(p).copy_(value)
 
 
 def full(x: Tensor) -> Tensor:

@@ -56,4 +56,9 @@ def class_confusion(logits: Tensor, weight: Tensor, temperature: float) -> Tenso
     matrix = p.mT @ (omega.unsqueeze(1) * p)
     rows = matrix.sum(1, keepdim=True).clamp_min(torch.finfo(p.dtype).tiny)
     normalised = matrix / rows
-    return (normalised.sum() - normalised.trace()) / logits.shape[1]
+    return (normalised.sum() - trace(normalised)) / logits.shape[1]
+
+
+def trace(x: Tensor) -> Tensor:
+    """Σ_i x_ii. The gradient of torch's own reads a value back, for which a step would wait on a GPU."""
+    return x.trace() if x.device.type == "cpu" else x.diagonal().sum()

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import log, pi
+from math import log
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from orda.data.colour import column, jitter, jitter_numbers, to_grey
 from orda.data.normalise import NORMALISATIONS, Normalisation, plain, to_unit
+from orda.devices import sent
 from orda.errors import SettingError, UnknownName
 from orda.seeds import SeedLike, as_generator
 
@@ -29,7 +31,6 @@ T = TypeVar("T")
 
 RATIO = (3 / 4, 4 / 3)  # of the sides of a crop
 ATTEMPTS = 10  # at a crop that fits, before the whole image is taken
-BRIGHTNESS, CONTRAST, SATURATION, HUE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +105,17 @@ class Augmentation:
 
     def apply(self, x: Tensor, draws: Draws) -> Tensor:
         """Augment (b, 3, H, W) in [0, 1] as drawn."""
-        x = _warp(x, draws)
+        numbers = _placement(draws, (x.shape[2], x.shape[3]))
         if self.jitter > 0:
-            x = _jitter(x, draws)
+            numbers |= jitter_numbers(draws.factor, draws.order)
         if draws.grey.any():
-            x = torch.where(_column(draws.grey, x), rgb_to_grayscale(x).expand_as(x), x)
+            numbers["grey"] = draws.grey[:, None]
+        there = _on_device(numbers, x)
+        x = _warp(x, there)
+        if self.jitter > 0:
+            x = jitter(x, there)
+        if "grey" in there:
+            x = torch.where(column(there["grey"]) > 0, to_grey(x).expand_as(x), x)
         return x
 
 
@@ -143,6 +150,27 @@ def to_float(
     return normalise.in_place(augment(images, seed))
 
 
+@dataclass(frozen=True)
+class Images:
+    """Images (b, H, W, 3) uint8 become what the model takes: augmented where there is a seed, normalised, in the
+    device's favourite layout."""
+
+    device: torch.device
+    normalisation: Normalisation
+    augmentation: str
+    channels_last: bool
+
+    def __call__(self, images: Tensor, seed: int | None = None) -> Tensor:
+        augmentation = None if seed is None else self.augmentation
+        x = to_float(sent(images, self.device), self.normalisation, augmentation, seed)
+        return x.contiguous(memory_format=torch.channels_last) if self.channels_last else x
+
+    def plain(self, images: Tensor, seed: int | None = None) -> Tensor:
+        """Without augmentation, seed or not."""
+        del seed
+        return self(images)
+
+
 def _named(kind: str, value: T | str, table: Mapping[str, T]) -> T:
     if not isinstance(value, str):
         return value
@@ -151,11 +179,14 @@ def _named(kind: str, value: T | str, table: Mapping[str, T]) -> T:
     return table[value]
 
 
-def _column(values: npt.NDArray[np.generic], like: Tensor) -> Tensor:
-    """(b,) on the CPU -> (b, 1, 1, 1) on the device, floats in its dtype."""
-    column = torch.from_numpy(np.ascontiguousarray(values)).view(-1, 1, 1, 1)
-    dtype = like.dtype if column.is_floating_point() else column.dtype
-    return column.to(dtype).to(like.device, non_blocking=True)
+def _on_device(numbers: Mapping[str, npt.NDArray[Any]], like: Tensor) -> dict[str, Tensor]:
+    """(b, n) each, in the dtype and on the device of ``like``: all by one transfer, for which nobody waits."""
+    if not numbers:
+        return {}
+    together = np.concatenate([part.astype(np.float64) for part in numbers.values()], axis=1)
+    there = sent(torch.from_numpy(together).to(like.dtype), like.device)
+    widths = [part.shape[1] for part in numbers.values()]
+    return dict(zip(numbers, torch.split(there, widths, dim=1), strict=True))
 
 
 def _boxes(
@@ -182,22 +213,27 @@ def _boxes(
     return np.stack([left, top, w, h], axis=1)
 
 
-def _warp(x: Tensor, draws: Draws) -> Tensor:
-    """Crop, shift and flip in one bilinear resampling; the flip alone needs none."""
-    height, width = x.shape[2:]
+def _placement(draws: Draws, size: tuple[int, int]) -> dict[str, npt.NDArray[Any]]:
+    """Crop, shift and flip: where in the image each row and column is read, in −1..1; or the flips, if that is all."""
+    height, width = size
     whole = (draws.box == [0.0, 0.0, width, height]).all()
     if whole and not draws.shift.any():
-        return torch.where(_column(draws.flip, x), x.flip(-1), x) if draws.flip.any() else x
+        return {"flip": draws.flip[:, None]} if draws.flip.any() else {}
     columns = _positions(draws.box[:, 0], draws.box[:, 2], draws.shift[:, 0], width)
     columns = np.where(draws.flip[:, None], columns[:, ::-1], columns)
     rows = _positions(draws.box[:, 1], draws.box[:, 3], draws.shift[:, 1], height)
-    across, down = (
-        torch.from_numpy(2 * p / max(n - 1, 1) - 1).to(x.dtype).to(x.device, non_blocking=True)
-        for p, n in ((columns, width), (rows, height))
-    )
-    grid = torch.stack(
-        [across[:, None, :].expand(-1, height, -1), down[:, :, None].expand(-1, -1, width)], dim=-1
-    )  # (b, H, W, 2)
+    return {"across": 2 * columns / max(width - 1, 1) - 1, "down": 2 * rows / max(height - 1, 1) - 1}
+
+
+def _warp(x: Tensor, there: Mapping[str, Tensor]) -> Tensor:
+    """Crop, shift and flip in one bilinear resampling; the flip alone needs none."""
+    if "flip" in there:
+        return torch.where(column(there["flip"]) > 0, x.flip(-1), x)
+    if "across" not in there:
+        return x
+    height, width = x.shape[2:]
+    across, down = there["across"][:, None, :].expand(-1, height, -1), there["down"][:, :, None].expand(-1, -1, width)
+    grid = torch.stack([across, down], dim=-1)  # (b, H, W, 2)
     return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=True)
 
 
@@ -208,45 +244,3 @@ def _positions(
     inside = (np.arange(size) + 0.5) * (length[:, None] / size) - 0.5
     inside = np.clip(inside, 0, length[:, None] - 1)  # a crop does not look over its own edge
     return np.asarray(np.clip(start[:, None] + inside - shift[:, None], 0, size - 1))
-
-
-def _jitter(x: Tensor, draws: Draws) -> Tensor:
-    """Brightness, contrast, saturation and hue, each image in its own order.
-
-    The first three are blends, clamp(f·x + (1 − f)·base), with base black, the image's mean grey, or its grey. Up to
-    three of them stand before the hue and the rest after it, so the hue, the dear one, is turned once for the batch.
-    """
-    b = len(x)
-    turn = (draws.order == HUE).argmax(1)  # (b,) the place of the hue in the order
-    places = np.arange(3)
-    before = np.where(places < turn[:, None], draws.order[:, :3], HUE)  # (b, 3); HUE: nothing to blend here
-    later = np.minimum(turn[:, None] + 1 + places, 3)
-    after = np.where(turn[:, None] + 1 + places <= 3, np.take_along_axis(draws.order, later, 1), HUE)
-    rows = np.arange(b)
-    for stage, operations in enumerate((before, after)):
-        for operation in operations.T:
-            if (operation != HUE).any():
-                factor = np.where(operation == HUE, 1.0, draws.factor[rows, operation])
-                x = _blend(x, factor, operation)
-        if stage == 0:
-            from kornia.enhance import adjust_hue
-
-            turns = torch.from_numpy(draws.factor[:, HUE] * 2 * pi).to(x.dtype).to(x.device, non_blocking=True)
-            x = adjust_hue(x, turns)
-    return x
-
-
-def rgb_to_grayscale(x: Tensor) -> Tensor:
-    """(b, 1, H, W). kornia takes a second to import: only who augments waits for it."""
-    from kornia.color import rgb_to_grayscale as grey
-
-    found: Tensor = grey(x)
-    return found
-
-
-def _blend(x: Tensor, factor: npt.NDArray[np.float64], operation: npt.NDArray[np.int64]) -> Tensor:
-    """clamp(f·x + (1 − f)·base, 0, 1), the base by the operation of each image."""
-    grey = rgb_to_grayscale(x)  # (b, 1, H, W)
-    base = grey * _column((operation == SATURATION).astype(np.float64), x)
-    base += grey.mean((2, 3), keepdim=True) * _column((operation == CONTRAST).astype(np.float64), x)
-    return torch.lerp(base.expand_as(x), x, _column(factor, x)).clamp_(0, 1)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from orda.compiled import compiled
+from orda.devices import constant
 from orda.errors import InputError
 
 Table = npt.NDArray[np.float32]  # (3, 256): what a byte becomes in each channel
@@ -32,7 +33,7 @@ class Normalisation:
 
     def in_place(self, x: Tensor) -> Tensor:
         """The same in the memory of x: a second array of floats costs a CPU more than all the arithmetic."""
-        mean, std = _constant(self.mean, x.device, x.dtype), _constant(self.std, x.device, x.dtype)
+        mean, std = (constant(values, x.device, x.dtype).view(-1, 1, 1) for values in (self.mean, self.std))
         return x.sub_(mean).div_(std)
 
 
@@ -91,9 +92,3 @@ def _look_up(images: npt.NDArray[np.uint8], table: Table, found: npt.NDArray[np.
                 found[i, 0, row, column] = table[0, images[i, row, column, 0]]
                 found[i, 1, row, column] = table[1, images[i, row, column, 1]]
                 found[i, 2, row, column] = table[2, images[i, row, column, 2]]
-
-
-@lru_cache(maxsize=64)
-def _constant(values: tuple[float, ...], device: torch.device, dtype: torch.dtype) -> Tensor:
-    """The values as (3, 1, 1) on the device, made once: a fresh copy each step would wait for the device."""
-    return torch.tensor(values, device=device, dtype=dtype).view(-1, 1, 1)

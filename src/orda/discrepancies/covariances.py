@@ -24,10 +24,13 @@ both of them exactly. A quadruple needs k ≥ 4.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from orda.devices import constant
 from orda.records import FloatArray
 
 
@@ -40,6 +43,12 @@ def expected_invariants(k: int) -> FloatArray:
         [2 * pair - 2 / k, 1 - 1 / k, 1 / k],
         [2 * beta, beta, alpha],
     ])  # fmt: skip
+
+
+@functools.cache
+def inverse_invariants(k: int) -> tuple[float, ...]:
+    """G_k⁻¹, row after row."""
+    return tuple(np.linalg.inv(expected_invariants(k)).ravel().tolist())
 
 
 def squared_covariance(x: Tensor, own: Tensor) -> Tensor:
@@ -57,7 +66,7 @@ def squared_covariance(x: Tensor, own: Tensor) -> Tensor:
     )
     pair = own / (1 - own)
     row = torch.stack([1 - 2 * own + pair, pair - own, own], -1)
-    solved = row @ torch.from_numpy(np.linalg.inv(expected_invariants(k))).to(row)
+    solved = row @ constant(inverse_invariants(k), row.device, row.dtype).view(3, 3)
     return (solved * invariants).sum(-1)
 
 

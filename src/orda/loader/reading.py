@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset, default_collate
 
 from orda import seeds
 from orda.data import ArrayDomain
+from orda.devices import sent
 from orda.errors import InputError
 
 Triple = tuple[Tensor, Tensor, Tensor]  # x_s, y_s, x_t
@@ -48,6 +49,10 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def device(self) -> torch.device:
+        """Where it is gathered, and where an index is best."""
+
     def gather(self, index: Any) -> tuple[Tensor, Tensor | None]: ...
 
 
@@ -59,6 +64,8 @@ class ArrayReader(Reader):
 
     def minibatches(self, source: Tensor, target: Tensor, first: int) -> Iterator[Triple]:
         del first
+        # all rows at once: with a copy for every minibatch the host would wait for a GPU twice a step
+        source, target = sent(source, self.sets.source.device), sent(target, self.sets.target.device)
         for i, j in zip(source, target, strict=True):
             x_s, y_s = self.sets.source.gather(i)
             yield x_s, y_s, self.sets.target.gather(j)[0]
@@ -78,9 +85,13 @@ class TensorRows:
     def __len__(self) -> int:
         return len(self.tensors[0])
 
+    @property
+    def device(self) -> torch.device:
+        return self.tensors[0].device
+
     def gather(self, index: Any) -> tuple[Tensor, Tensor | None]:
         if isinstance(index, Tensor):
-            index = index.to(self.tensors[0].device)
+            index = sent(index, self.device)
         return self.tensors[0][index], self.tensors[1][index].long() if len(self.tensors) > 1 else None
 
 

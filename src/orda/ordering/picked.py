@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from orda.devices import fetched
 from orda.discrepancies import Embedding
 from orda.kernels import Kernel, Linear, gram_matrix
 from orda.records import FloatArray, IntArray, Pool
@@ -42,12 +43,12 @@ class Picked:
 
     def gram(self) -> npt.NDArray[np.floating]:
         """κ (P, P)."""
-        found: npt.NDArray[np.floating] = gram_matrix(self.kernel, self._centred()).cpu().numpy()
+        found: npt.NDArray[np.floating] = fetched(gram_matrix(self.kernel, self._centred())).numpy()
         return found
 
     def points(self) -> npt.NDArray[np.floating]:
         """The points (P, d), centred by domain."""
-        found: npt.NDArray[np.floating] = self._centred().cpu().numpy()
+        found: npt.NDArray[np.floating] = fetched(self._centred()).numpy()
         return found
 
     def explicit(self, maps: Maps) -> Values | None:
@@ -65,7 +66,7 @@ class Picked:
             assert features is not None  # that is what maps are for
             phi.append(features)
             extra.append(kernel.diagonal(x).double() - features.double().square().sum(1))
-        return torch.cat(phi).cpu().numpy(), torch.cat(extra).cpu().numpy(), example
+        return fetched(torch.cat(phi)).numpy(), fetched(torch.cat(extra)).numpy(), example
 
     def _points(self) -> tuple[Tensor, Tensor]:
         """As they lie in the embedding: centres are still to be taken off."""

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from orda.algorithms import Algorithm, algorithm_type, make_settings
-from orda.data import DataSet, Normalisation, SplitDomains, Splits, Task, open_data, split, to_float
+from orda.data import DataSet, Normalisation, SplitDomains, Splits, Task, open_data, split
+from orda.data.augment import Images as Images  # part of a run, and asked for here
 from orda.data.registry import find_task
+from orda.devices import pick_channels_last, pick_feature_batch, pick_precision
 from orda.loader import AdaptationLoader
 from orda.models import Model, build_model
 from orda.samplers import make_sampler
 from orda.training.checkpoint import data_sha256
 from orda.training.clock import Clock
 from orda.training.config import TrainConfig
-from orda.training.machine import pick_feature_batch, pick_precision
 
 RESIDENT_SHARE = 0.4  # of a GPU's free memory that images may take
 
@@ -47,27 +47,6 @@ def fingerprint(domains: SplitDomains) -> str:
     """Which examples are in which part, as a hash."""
     validation = {f"validation {i}": part for i, part in enumerate(domains.validation)}
     return data_sha256({"train": domains.train, "adapt": domains.adapt, "evaluate": domains.evaluate, **validation})
-
-
-@dataclass(frozen=True)
-class Images:
-    """Images (b, H, W, 3) uint8 become what the model takes: augmented where there is a seed, normalised, in the
-    device's favourite layout."""
-
-    device: torch.device
-    normalisation: Normalisation
-    augmentation: str
-    channels_last: bool
-
-    def __call__(self, images: Tensor, seed: int | None = None) -> Tensor:
-        augmentation = None if seed is None else self.augmentation
-        x = to_float(images.to(self.device, non_blocking=True), self.normalisation, augmentation, seed)
-        return x.contiguous(memory_format=torch.channels_last) if self.channels_last else x
-
-    def plain(self, images: Tensor, seed: int | None = None) -> Tensor:
-        """Without augmentation, seed or not."""
-        del seed
-        return self(images)
 
 
 def assemble(config: TrainConfig, device: torch.device, clock: Clock, progress: bool | None) -> Parts:
@@ -143,12 +122,11 @@ def make_algorithm(config: TrainConfig, model: Model, amp: torch.dtype | None, d
 
 def make_images(config: TrainConfig, model: Model, data: DataSet, device: torch.device) -> Images:
     """How images come to this model: its own normalisation, the data set's augmentation unless another is asked for."""
-    asked = config.machine.channels_last
     return Images(
         device=device,
         normalisation=Normalisation(model.mean, model.std),  # type: ignore[arg-type]
         augmentation=config.data.augmentation or data.augmentation,
-        channels_last=device.type == "cuda" if asked is None else asked,
+        channels_last=pick_channels_last(config.machine.channels_last, device),
     )
 
 
