@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import references.stratification as literal
 import torch
+from references.card import CARD, Ledger, card
 from torch import Tensor
 
 from orda.kernels import Kernel, Linear, RBFMixture, SquaredInner, gram_matrix
 from orda.stratification.explicit import ExplicitSums
 from orda.stratification.kernel_kmeans import Centroids, stratum_sums
-from orda.stratification.stripes import GramSums, Workspace, gram_bytes, share_by_products
-from orda.stratification.sums import StratumSums
+from orda.stratification.products import share_by_products
+from orda.stratification.stripes import GramSums, Workspace, gram_bytes
+from orda.stratification.sums import StratumSums, one_hot
 
 GAMMAS = (0.02, 0.2, 2.0)
 PAIRS = [
@@ -44,9 +48,8 @@ def ways(points: Tensor, kernel: Kernel, k: int) -> dict[str, StratumSums]:
     found = {name: stratum_sums(points, kernel, k, budget) for name, budget in BUDGETS.items()}
     for name in BUDGETS:
         inexplicit = Inexplicit() if kernel == Linear() else kernel
-        by_products = GramSums(points, inexplicit, k, Workspace() if name == "gram" else None)
-        by_products._by_additions = False
-        found[name + ", as on a GPU"] = by_products
+        workspace = Workspace() if name == "gram" else None
+        found[name + ", as on a GPU"] = GramSums(points, inexplicit, k, workspace, additions=False)
     return found
 
 
@@ -133,7 +136,7 @@ def test_the_gpus_share_of_a_stripe_is_the_sum_over_its_pairs() -> None:
     points, labels = normal(40, 2), random_labels(40, 3, 0)
     gram = gram_matrix(RBFMixture(GAMMAS), points)
     height = 12
-    share = share_by_products(gram[:height], torch.from_numpy(labels), 3)
+    share = share_by_products(gram[:height], one_hot(torch.from_numpy(labels), 3)).numpy()
     expected = np.zeros((3, 40))
     for i in range(height):
         for j in range(40):
@@ -171,3 +174,50 @@ def test_a_workspace_lies_where_it_lay() -> None:
     assert len(workspace.take(700, like)) == 700
     assert len(workspace.take(2000, like)) == 2000  # grows
     assert workspace.take(10, like.double()).dtype == torch.float64
+
+
+# ---- on a GPU --------------------------------------------------------------------------------------------------------
+
+REQUESTS: dict[str, Callable[[StratumSums, np.ndarray], np.ndarray]] = {
+    "from nothing": lambda sums, labels: sums.at(labels),
+    "after moves": lambda sums, labels: sums.at(np.where(np.arange(len(labels)) < 40, 0, labels)),
+    "a column": lambda sums, labels: sums.column(2500),
+    "among some": lambda sums, labels: sums.among(np.arange(0, len(labels), 7)),
+    "V": lambda sums, labels: sums.within(labels),
+    "distances": lambda sums, labels: sums.distances(labels, np.bincount(labels, minlength=5), np.zeros(5)),
+}
+
+
+def to_host(ledger: Ledger) -> int:
+    return sum(not copy.to_card for copy in ledger.copies)
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+def test_what_is_asked_of_a_gpu_comes_over_at_once(budget: int) -> None:
+    """And is what the same products are on the CPU. The points make three stripes."""
+    points, k = normal(3000, 4, dtype=torch.float32), 5
+    labels = random_labels(3000, k, 0)
+    with card() as ledger:
+        there = stratum_sums(points.to(CARD), RBFMixture(GAMMAS), k, budget)
+        found = {}
+        for name, request in REQUESTS.items():
+            ledger.clear()
+            found[name] = request(there, labels).copy()
+            assert to_host(ledger) == 1, name
+    here = stratum_sums(points, RBFMixture(GAMMAS), k, budget)
+    for name, request in REQUESTS.items():
+        np.testing.assert_allclose(found[name], request(here, labels), rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_explicit_features_come_over_once_however_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orda.stratification.explicit.DEVICE_PIECE", 256)
+    points, labels = normal(1000, 4), random_labels(1000, 5, 0)
+    with card() as ledger:
+        there = stratum_sums(points.to(CARD), Linear(), 5, 0)
+        ledger.clear()
+        column = there.column(700)
+        assert to_host(ledger) == 1
+        distances = Centroids.of(there, labels).distances()
+    here = stratum_sums(points, Linear(), 5, 0)
+    np.testing.assert_allclose(column, here.column(700), rtol=1e-12)
+    np.testing.assert_allclose(distances, Centroids.of(here, labels).distances(), rtol=1e-9)

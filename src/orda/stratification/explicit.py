@@ -115,14 +115,13 @@ class ExplicitSums(StratumSums):
         """κ_ii − 2⟨φ_i, μ_h⟩ + ‖μ_h‖² (n, k), less own[1] for each point's stratum own[0]; never negative."""
         work = self._work
         right, ends = (-2 * centroids.mT).to(work), torch.from_numpy(squares).to(self.device, work)
-        labels, less = own
+        diagonal, labels, less = (torch.from_numpy(part).to(self.device) for part in (self.diagonal, *own))
         distances = np.empty((self.n, self.k), dtype=str(work).removeprefix("torch."))
 
         def fill(rows: slice) -> None:
             p = torch.addmm(ends, self.rows(rows, work), right)
-            p += torch.from_numpy(self.diagonal[rows]).to(self.device, work)[:, None]
-            some = torch.from_numpy(labels[rows]).to(self.device)[:, None]
-            p.scatter_add_(1, some, torch.from_numpy(-less[rows]).to(self.device, work)[:, None])
+            p += diagonal[rows].to(work)[:, None]
+            p.scatter_add_(1, labels[rows][:, None], -less[rows].to(work)[:, None])
             distances[rows] = p.clamp_min_(0).cpu().numpy()
 
         for _ in in_pieces(fill, self.pieces, self.device):
@@ -177,8 +176,8 @@ class ExplicitSums(StratumSums):
         return functools.reduce(torch.add, self._each(function))
 
     def _filled(self, function: Callable[[slice], Tensor]) -> FloatArray:
-        """(n,), piece by piece."""
-        return np.concatenate([to_numpy(part) for part in self._each(function)])
+        """(n,), piece by piece, and from a GPU all of it at once."""
+        return to_numpy(torch.cat(list(self._each(function))))
 
 
 @compiled

@@ -17,12 +17,15 @@ U is one-hot, so S = U K takes additions only: O(n²) whatever k, and half the m
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from orda.compiled import compiled
-from orda.kernels import Kernel, gram_matrix, slices, unfilled
+from orda.devices import sent
+from orda.kernels import Kernel, block_rows, gram_matrix, slices, unfilled
 from orda.records import FloatArray, IntArray
+from orda.stratification.products import SumsThere, share_by_products
 from orda.stratification.sums import StratumSums, one_hot, to_numpy
 from orda.threads import TILE, in_pieces
 
@@ -56,22 +59,46 @@ def gram_bytes(points: Tensor) -> int:
 
 
 class GramSums(StratumSums):
-    """S from stripes that are kept in a workspace or, without one, computed each time."""
+    """S from stripes that are kept in a workspace or, without one, computed each time.
 
-    def __init__(self, points: Tensor, kernel: Kernel, k: int, workspace: Workspace | None) -> None:
+    By compiled ``additions`` on a CPU. On a GPU by matrix products: S stays there, and what is made of it comes over.
+    """
+
+    def __init__(
+        self, points: Tensor, kernel: Kernel, k: int, workspace: Workspace | None, additions: bool | None = None
+    ) -> None:
         super().__init__(k, to_numpy(kernel.diagonal(points)), points.dtype)
         self.method = "blocks" if workspace is None else "gram"
         self._points, self._kernel, self._device = points, kernel, points.device
-        self._by_additions = points.device.type == "cpu"  # compiled; on a GPU by matrix products
+        additions = points.device.type == "cpu" if additions is None else additions
+        self._there = None if additions else SumsThere(k, self.diagonal, points.device)
         self._parts = list(slices(self.n, stripe_rows(points)))
         self._kept = None if workspace is None else self._keep(workspace)
         self.full_costs_moves = 3 if self._kept is not None else 2
+        if self._kept is not None and self._there is not None:
+            self.full_costs_moves = self.n + 1  # products with what is kept cost a GPU less than any new kernel values
+
+    def at(self, labels: IntArray) -> FloatArray:
+        found = super().at(labels)
+        return found if self._there is None else self._there.on_host()
+
+    def within(self, labels: IntArray) -> FloatArray:
+        if self._there is None:
+            return super().within(labels)
+        self._go_to(labels)
+        return self._there.within(labels)
+
+    def distances(self, labels: IntArray, sizes: IntArray, within: FloatArray) -> npt.NDArray[np.floating]:
+        if self._there is None:
+            return super().distances(labels, sizes, within)
+        self._go_to(labels)
+        return self._there.distances(np.maximum(sizes, 1), within)
 
     def mean_kernel(self) -> float:
-        return float(self._sums.sum()) / self.n**2
+        return (float(self._sums.sum()) if self._there is None else self._there.total()) / self.n**2
 
     def among(self, indices: IntArray) -> FloatArray:
-        return to_numpy(gram_matrix(self._kernel, self._points[self._there(indices)]))
+        return to_numpy(gram_matrix(self._kernel, self._points[self._sent(indices)]))
 
     def column(self, index: int) -> FloatArray:
         if self._kept is None:
@@ -82,7 +109,7 @@ class GramSums(StratumSums):
             home = index // length(self._parts[0])
             pieces = [self._kept[r][:, index - self._parts[r].start] for r in range(home)]
             pieces.append(self._kept[home][index - self._parts[home].start])
-        return np.concatenate([to_numpy(piece) for piece in pieces])
+        return to_numpy(torch.cat(pieces))
 
     # ── the stripes ──
 
@@ -98,7 +125,7 @@ class GramSums(StratumSums):
             first = self._parts[r].start
             kept[r][:, columns.start - first : columns.stop - first] = self._tile(self._parts[r], columns)
 
-        tiles = [(r, columns) for r in range(len(kept)) for columns in self._parts[r:]]
+        tiles = [(r, columns) for r in range(len(kept)) for columns in self._columns(r)]
         for _ in in_pieces(fill, tiles, self._device):
             pass
         return kept
@@ -106,26 +133,40 @@ class GramSums(StratumSums):
     def _stripe(self, r: int) -> Tensor:
         if self._kept is not None:
             return self._kept[r]
-        return torch.cat([self._tile(self._parts[r], columns) for columns in self._parts[r:]], 1)
+        return torch.cat([self._tile(self._parts[r], columns) for columns in self._columns(r)], 1)
+
+    def _columns(self, r: int) -> list[slice]:
+        """The columns of stripe r: its diagonal block, then the others, on a GPU as many at once as a block holds."""
+        if self._there is None:
+            return self._parts[r:]
+        first = self._parts[r].stop
+        wide = block_rows(length(self._parts[0]), self._points.element_size())
+        return [self._parts[r], *(slice(first + c.start, first + c.stop) for c in slices(self.n - first, wide))]
 
     def _tile(self, rows: slice, columns: slice) -> Tensor:
         left = self._points[rows]
         return self._kernel.gram(left, left if rows == columns else self._points[columns])
 
-    def _there(self, indices: IntArray) -> Tensor:
-        return torch.from_numpy(indices).to(self._device)
+    def _sent(self, indices: IntArray) -> Tensor:
+        return sent(torch.from_numpy(indices), self._device)
 
     # ── S from nothing ──
 
+    def _clear(self) -> None:
+        super()._clear()
+        if self._there is not None:
+            self._there.clear()
+
     def _compute(self, labels: IntArray) -> None:
-        if self._kept is not None and self._by_additions:
+        if self._there is not None:
+            self._compute_there(labels, self._there)
+            return
+        if self._kept is not None:
             self._compute_in_place(labels)
             return
 
         def share(r: int) -> FloatArray:
             stripe, here = self._stripe(r), labels[self._parts[r].start :]
-            if not self._by_additions:
-                return share_by_products(stripe, self._there(here), self.k)
             sums = np.zeros((self.k, len(here)))
             height = len(stripe)
             _add_rows(stripe.numpy(), here, sums, 0)
@@ -134,6 +175,16 @@ class GramSums(StratumSums):
 
         for part, sums in zip(self._parts, in_pieces(share, range(len(self._parts)), self._device), strict=True):
             self._sums[:, part.start :] += sums
+
+    def _compute_there(self, labels: IntArray, there: SumsThere) -> None:
+        member = there.member(labels)
+
+        def share(r: int) -> None:
+            columns = slice(self._parts[r].start, self.n)
+            there.add(columns, share_by_products(self._stripe(r), member[:, columns]))
+
+        for _ in in_pieces(share, range(len(self._parts)), self._device):
+            pass
 
     def _compute_in_place(self, labels: IntArray) -> None:
         """Each part of S by one worker: the columns of the stripes above, then the rows of its own stripe."""
@@ -152,11 +203,11 @@ class GramSums(StratumSums):
     # ── S after some points moved ──
 
     def _move(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
-        if self._kept is not None and self._by_additions:
+        if self._kept is not None and self._there is None:
             self._move_in_place(moved, old, new)
             return
-        change = one_hot(self._there(new), self.k) - one_hot(self._there(old), self.k)  # (k, m)
-        rows = self._points[self._there(moved)]
+        change = one_hot(self._sent(new), self.k) - one_hot(self._sent(old), self.k)  # (k, m)
+        rows = self._points[self._sent(moved)]
 
         def share(part: slice) -> Tensor:
             columns, total = self._points[part], change.new_zeros(self.k, length(part))
@@ -165,7 +216,10 @@ class GramSums(StratumSums):
             return total
 
         for part, sums in zip(self._parts, in_pieces(share, self._parts, self._device), strict=True):
-            self._sums[:, part] += to_numpy(sums)
+            if self._there is None:
+                self._sums[:, part] += to_numpy(sums)
+            else:
+                self._there.add(part, sums)
 
     def _move_in_place(self, moved: IntArray, old: IntArray, new: IntArray) -> None:
         """As ``_compute_in_place``, with the moved points only; ``moved`` is sorted."""
@@ -183,15 +237,6 @@ class GramSums(StratumSums):
 
         for _ in in_pieces(fill, range(len(stripes))):
             pass
-
-
-def share_by_products(stripe: Tensor, labels: Tensor, k: int) -> FloatArray:
-    """What a stripe adds to S from its first row on, by two matrix products; ``labels`` are those of its columns."""
-    stripe, height = stripe.double(), len(stripe)
-    member = one_hot(labels, k)  # (k, w)
-    rows = member @ stripe.mT
-    columns = member[:, :height] @ stripe[:, height:]
-    return to_numpy(torch.cat([rows, columns], 1))
 
 
 @compiled

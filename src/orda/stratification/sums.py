@@ -22,6 +22,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from orda.devices import fetched
 from orda.records import FloatArray, IntArray
 
 Method = Literal["explicit", "gram", "blocks"]
@@ -43,14 +44,21 @@ class StratumSums(ABC):
 
     def at(self, labels: IntArray) -> FloatArray:
         """S (k, n) of ``labels``, to be read only, and only until the next call."""
+        self._go_to(labels)
+        return self._sums
+
+    def _go_to(self, labels: IntArray) -> None:
+        """Make the sums those of ``labels``, from nothing or from the last ones, whichever costs less."""
         moved = None if self._labels is None else np.flatnonzero(labels != self._labels)
         if self._labels is None or moved is None or len(moved) * self.full_costs_moves > self.n:
-            self._sums[:] = 0
+            self._clear()
             self._compute(labels)
         elif len(moved):
             self._move(moved, self._labels[moved], labels[moved])
         self._labels = labels.copy()
-        return self._sums
+
+    def _clear(self) -> None:
+        self._sums[:] = 0
 
     def within(self, labels: IntArray) -> FloatArray:
         """V (k,): Σ_{i ∈ S_h} S_hi."""
@@ -91,5 +99,5 @@ def one_hot(labels: Tensor, k: int) -> Tensor:
 
 
 def to_numpy(x: Tensor) -> FloatArray:
-    array: FloatArray = x.double().cpu().numpy()
+    array: FloatArray = fetched(x.double()).numpy()
     return array
