@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow test-gpu test-browser test-all check format bench docs clean help
+.PHONY: demo test test-slow test-gpu test-browser test-all check format bench bench-gpu docs clean help
 
 help: ## what there is to run
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ format: $(STAMP) ## let ruff put things in order
 
 bench: $(STAMP) ## speed side by side with literal code (minutes)
 	@$(BIN)/orda bench
+
+bench-gpu: $(STAMP) ## how far a CUDA device is from where it should be
+	@$(BIN)/python benchmarks/gpu.py --device cuda
 
 docs: $(STAMP) ## the documentation site, in site/
 	@$(BIN)/mkdocs build --strict

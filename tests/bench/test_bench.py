@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +15,18 @@ import pytest
 import torch
 from cli.test_root import run
 from references import ordering, stratification
+from references.card import CARD, card
+from torch import Tensor
 
 import orda
-from orda.bench import Bench, as_text, beside, literal, steps
+from orda.bench import Bench, as_text, beside, literal, steps, workshop
 from orda.bench import run as whole
 from orda.bench.data import clustered, drifted, images
 from orda.bench.plans import ORDERED, OTHERS, plans
 from orda.bench.table import cell, table
 
 CPU = torch.device("cpu")
-TINY = steps.Training("small-cnn", 28, 60, horizon=4, blocks=1)
+TINY = workshop.Training("small-cnn", 28, 60, horizon=4, blocks=1)
 
 
 def test_the_literal_assignment_is_algorithm_1() -> None:
@@ -78,7 +83,7 @@ def test_a_plan_is_timed_by_its_parts() -> None:
 
 def test_training_is_timed_with_every_sampler() -> None:
     rows = list(steps.training(CPU, TINY, (4,), whole.ALL))
-    assert [row["sampler"] for row in rows] == list(steps.SAMPLERS)
+    assert [row["sampler"] for row in rows] == list(workshop.SAMPLERS)
     assert rows[0]["over uniform"] == 1
     for row in rows:
         assert row["over uniform"] == pytest.approx(rows[0]["steps/s"] / row["steps/s"])
@@ -101,6 +106,81 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_on_a_gpu_ordered_samplers_are_timed_with_overlap_too() -> None:
+    assert steps.with_overlap(whole.FEW, CPU) == whole.FEW
+    assert steps.with_overlap(whole.FEW, CARD) == (
+        "uniform",
+        "stratified",
+        "ordered, greedy",
+        "ordered, greedy, overlap",
+        "ordered, assignment",
+        "ordered, assignment, overlap",
+    )
+
+
+def test_overlap_is_the_loaders_and_ends_with_the_measurement() -> None:
+    shop = workshop.Workshop(CPU, TINY)
+    (row,) = steps.trained(shop, 4, ("ordered, greedy, overlap",))
+    assert row["sampler"] == "ordered, greedy, overlap"
+    assert row["steps/s"] > 0
+    course = workshop.Course(shop, 4, "ordered, greedy, overlap")
+    assert course.loader.overlap
+    course.go(TINY.horizon + 1)
+    course.end()
+    assert course.loader.plans_made == 2
+
+
+def test_every_training_starts_from_the_same_network() -> None:
+    shop = workshop.Workshop(CPU, TINY)
+    course = workshop.Course(shop, 4, "uniform")
+    before = {name: value.clone() for name, value in course.learner.state_dict().items() if isinstance(value, Tensor)}
+    course.go(3)
+    after = workshop.Course(shop, 4, "uniform").learner.state_dict()
+    assert all(torch.equal(after[name], value) for name, value in before.items())
+    assert 0 <= shop.accuracy(course.learner) <= 1
+
+
+def test_on_a_gpu_what_is_timed_is_what_a_run_does() -> None:
+    what = replace(TINY, augmentation="domainbed")
+    with card() as ledger:
+        shop = workshop.Workshop(CARD, what)
+        course = workshop.Course(shop, 4, "uniform")
+        course.go(1)
+        ledger.clear()
+        course.go(what.horizon - 1)
+        assert ledger.held_up == []
+        assert ledger.launched.count("aten._fused_adam_.default") == what.horizon - 1
+        assert course.learner.amp is torch.bfloat16
+        weights = [p for p in course.learner.parameters() if p.ndim == 4]
+        assert all(p.is_contiguous(memory_format=torch.channels_last) for p in weights)
+        said = workshop.described(replace(what, compile=True), CARD)
+    assert "augmented (domainbed)" in said
+    assert said.endswith("bfloat16, channels last, fused Adam, cuDNN's fastest algorithms, compiled")
+    assert "not augmented, mmd, M = 4, 1 blocks, float32" in workshop.described(TINY, CPU)
+
+
+def test_the_network_can_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda module: asked.append(type(module).__name__))
+    workshop.Workshop(CPU, replace(TINY, compile=True))
+    assert asked == ["SmallCNN"]
+    assert whole.setting(CARD, Bench(compile=True)).compile
+
+
+MISSING = ("kornia", "yaml", "typer", "rich", "pydantic")
+
+
+def test_it_needs_no_package_of_the_command() -> None:
+    code = (
+        f"import sys\nfor name in {MISSING}: sys.modules[name] = None\n"
+        "import orda.bench.__main__\nfrom orda.bench import Bench, workshop, steps\nimport torch\n"
+        "what = workshop.Training('small-cnn', 28, 40, horizon=2, blocks=1)\n"
+        "print(next(steps.training(torch.device('cpu'), what, (4,), ('uniform',)))['k'])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert found.stdout == "4\n", found.stderr
+
+
 def test_a_device_that_cannot_be() -> None:
     with pytest.raises(orda.errors.SettingError, match=r"must be cpu or cuda; got 'tpu'"):
         Bench(device="tpu").resolved()
@@ -109,9 +189,10 @@ def test_a_device_that_cannot_be() -> None:
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert Bench().resolved() == CPU
-    code, out, err = run(capsys, "bench", "--device", "cuda")
+    code, out, err = run(capsys, "bench", "--device", "cuda:99")
     assert (code, out) == (1, "")
-    assert "cuda needs a GPU" in err
+    assert "one that torch can use" in err
+    assert "cuda:99" in err
     assert "--device cpu" in err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from orda import seeds
 from orda.data import ArrayDomain
 from orda.records import Features
 from orda.seeds import generator
@@ -38,7 +39,11 @@ def drifted(features: Features) -> Features:
 
 def images(name: str, n: int, size: int, device: torch.device) -> ArrayDomain:
     """Random pixels with random labels, resident on the device."""
-    rng = generator(0, "bench", name)
-    pixels = torch.from_numpy(rng.integers(0, 256, (n, size, size, 3), dtype=np.uint8)).to(device)
+    rng, shape = generator(0, "bench", name), (n, size, size, 3)
+    if device.type == "cuda":
+        there = seeds.torch_generator(0, "bench", name, device=str(device))
+        pixels = torch.randint(0, 256, shape, dtype=torch.uint8, device=device, generator=there)
+    else:
+        pixels = torch.from_numpy(rng.integers(0, 256, shape, dtype=np.uint8))
     names = tuple(str(i) for i in range(n))
     return ArrayDomain(name, pixels, rng.integers(0, CLASSES, n), names, tuple(map(str, range(CLASSES))))

@@ -15,27 +15,22 @@ import torch
 import orda
 from orda.bench.beside import beside_literal, beside_peers
 from orda.bench.plans import plans
-from orda.bench.steps import SAMPLERS, Training, training
-from orda.errors import SettingError
-
-ALL = tuple(SAMPLERS)
-FEW = ("uniform", "stratified", "ordered, greedy", "ordered, assignment")
+from orda.bench.steps import ALL, FEW, training, with_overlap
+from orda.bench.workshop import Training, described
+from orda.devices import pick_device
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What to measure: "auto" is CUDA where there is any. ``quick``: small sizes, for a look."""
+    """What to measure: "auto" is CUDA where there is any. ``quick``: small sizes, for a look. ``compile``: the network
+    that is trained, by torch.compile."""
 
     device: str = "auto"
     quick: bool = False
+    compile: bool = False
 
     def resolved(self) -> torch.device:
-        name = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
-        if name.partition(":")[0] not in ("cpu", "cuda"):
-            raise SettingError("the device must be cpu or cuda", repr(self.device), "E.g. --device cpu")
-        if name.startswith("cuda") and not torch.cuda.is_available():
-            raise SettingError("cuda needs a GPU that torch can use", repr(self.device), "Use --device cpu")
-        return torch.device(name)
+        return pick_device(self.device, ("cpu", "cuda"))
 
 
 def bench(what: Bench, say: Callable[[str], None] = lambda _: None) -> dict[str, Any]:
@@ -43,9 +38,9 @@ def bench(what: Bench, say: Callable[[str], None] = lambda _: None) -> dict[str,
     device, began = what.resolved(), time.perf_counter()
     n, d, horizon = (1500, 64, 20) if what.quick else (9332, 512, 100)  # 18,664 examples in all
     sizes = (8, 32) if what.quick else (8, 32, 128)
-    trained = setting(device, what.quick)
-    ks = (8, 32) if what.quick else (8, 32, 128) if device.type == "cuda" else (8, 32)
-    samplers = FEW if what.quick else ALL
+    trained = setting(device, what)
+    ks = (8, 32, 128) if device.type == "cuda" and not what.quick else (8, 32)
+    samplers = with_overlap(FEW if what.quick else ALL, device)
 
     def collect(rows: Iterable[dict[str, Any]], title: str) -> list[dict[str, Any]]:
         found = []
@@ -67,19 +62,13 @@ def bench(what: Bench, say: Callable[[str], None] = lambda _: None) -> dict[str,
     }
 
 
-def setting(device: torch.device, quick: bool) -> Training:
+def setting(device: torch.device, what: Bench) -> Training:
     """ResNet-18 at 224 pixels on a GPU; on a CPU a small network on small images, where planning weighs more."""
     if device.type == "cuda":
-        return Training("resnet18", 224, 1000 if quick else 9332, 20 if quick else 100, 1 if quick else 3)
-    return Training("small-cnn", 28, 400 if quick else 3000, 10 if quick else 50, 1 if quick else 2)
-
-
-def described(what: Training, device: torch.device) -> str:
-    precision = "bfloat16" if device.type == "cuda" else "float32"
-    return (
-        f"{what.model}, {what.n:,} random images of {what.size} × {what.size} a domain, {what.algorithm}, "
-        f"M = {what.horizon}, {what.blocks} blocks, {precision}"
-    )
+        n, horizon, blocks = (1000, 20, 1) if what.quick else (9332, 100, 3)
+        return Training("resnet18", 224, n, horizon, blocks, augmentation="domainbed", compile=what.compile)
+    n, horizon, blocks = (400, 10, 1) if what.quick else (3000, 50, 2)
+    return Training("small-cnn", 28, n, horizon, blocks, compile=what.compile)
 
 
 def machine(device: torch.device) -> dict[str, Any]:
