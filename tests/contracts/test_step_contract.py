@@ -23,11 +23,11 @@ from torch.utils.data import TensorDataset
 
 from orda.algorithms import Algorithm, build_algorithm
 from orda.data import NORMALISATIONS
+from orda.data.augment import Images
 from orda.discrepancies import CORAL, MMD, Discrepancy
 from orda.loader import AdaptationLoader
 from orda.records import Batch
 from orda.samplers import make_sampler
-from orda.training.assemble import Images
 
 FIRST = 2000  # step: the reversal has set in, and the alternating form moves both its players
 WARM, STEPS, K = 2, 3, 6
@@ -81,8 +81,8 @@ def test_no_step_waits(case: str, resident: bool) -> None:
     with card() as ledger:
         losses = block(*assembled(case, CARD, "uniform", resident), ledger.clear)
     assert ledger.held_up == []
-    if resident:
-        assert [copy.pinned for copy in ledger.copies] == [True] * 2 * STEPS  # what augmentations drew
+    copies = 2 if resident else 5  # a step: what augmentations drew; and the images of both domains, and labels
+    assert [copy.pinned for copy in ledger.copies] == [True] * copies * STEPS
     assert all(isinstance(value, Card) for step in losses for value in step.values())
 
 
@@ -147,9 +147,10 @@ def batches(places: torch.device, device: torch.device | None, ledger: Ledger) -
     raise AssertionError("a loader goes on for ever")
 
 
-def test_no_minibatch_of_tensors_is_waited_for() -> None:
+@pytest.mark.parametrize("device", [CARD, None], ids=["to the card", "where they are"])
+def test_no_minibatch_of_tensors_is_waited_for(device: torch.device | None) -> None:
     with card() as ledger:
-        found = batches(CARD, CARD, ledger)
+        found = batches(CARD, device, ledger)
         assert ledger.copies == ledger.waits == []
         assert all(batch.source.x.device == CARD for batch in found)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 from orda import seeds
 from orda.data import ArrayDomain, to_float
 from orda.data.progress import progress_bar
+from orda.devices import sent
 from orda.errors import SettingError
 from orda.features import check_features, check_sizes
 from orda.loader.ahead import Ahead
@@ -225,15 +226,17 @@ class AdaptationLoader:
 
     def _use(self, plan: Plan | None, number: int, position: int) -> None:
         self._plan, self._number, self._position = plan, number, position
-        self._placed = None if plan is None else (self._place(plan.source), self._place(plan.target))
+        self._placed = None if plan is None else (self._place(plan.source, SOURCE), self._place(plan.target, TARGET))
 
     def _take_turn(self) -> int:
         self._turn += 1
         return self._turn
 
-    def _place(self, part: DomainPlan) -> DomainPlan:
-        index, weight, stratum = (self._moved(t) for t in (part.index, part.weight, part.stratum))
-        own, centre = (None if t is None else self._moved(t) for t in (part.own, part.centre))
+    def _place(self, part: DomainPlan, domain: int) -> DomainPlan:
+        """Where the minibatches are, once for all of them."""
+        device = self._reader.devices[domain] if self.device is None else self.device
+        index, weight, stratum = (sent(t, device) for t in (part.index, part.weight, part.stratum))
+        own, centre = (None if t is None else sent(t, device) for t in (part.own, part.centre))
         return DomainPlan(index, weight, stratum, own=own, centre=centre, draws=part.draws)
 
     def _batch(self, domain: int, m: int, x: Tensor, y: Tensor | None) -> DomainBatch:
@@ -266,7 +269,7 @@ class AdaptationLoader:
         return transform(x, None if step is None else seeds.child(self.seed, "augment", NAMES[domain], step))
 
     def _moved(self, x: Tensor) -> Tensor:
-        return x if self.device is None else x.to(self.device, non_blocking=True)
+        return x if self.device is None else sent(x, self.device)
 
     def _make_reader(self, sets: Sets, workers: int, collate: Collate | None) -> Reader:
         rows = [as_rows(dataset) for dataset in sets]

@@ -35,6 +35,11 @@ class Sets(NamedTuple):
 class Reader(ABC):
     """Reads minibatches, and whole domains."""
 
+    @property
+    @abstractmethod
+    def devices(self) -> tuple[torch.device, torch.device]:
+        """Where minibatches of the source and of the target are when they have been read."""
+
     @abstractmethod
     def minibatches(self, source: Tensor, target: Tensor, first: int) -> Iterator[Triple]:
         """Minibatches of the rows of two index matrices (m, k); ``first`` is the number of the first among all."""
@@ -62,10 +67,14 @@ class ArrayReader(Reader):
     def __init__(self, sets: Sequence[Rows]) -> None:
         self.sets = Sets(*sets)
 
+    @property
+    def devices(self) -> tuple[torch.device, torch.device]:
+        return self.sets.source.device, self.sets.target.device
+
     def minibatches(self, source: Tensor, target: Tensor, first: int) -> Iterator[Triple]:
         del first
         # all rows at once: with a copy for every minibatch the host would wait for a GPU twice a step
-        source, target = sent(source, self.sets.source.device), sent(target, self.sets.target.device)
+        source, target = (sent(rows, device) for rows, device in zip((source, target), self.devices, strict=True))
         for i, j in zip(source, target, strict=True):
             x_s, y_s = self.sets.source.gather(i)
             yield x_s, y_s, self.sets.target.gather(j)[0]
@@ -121,6 +130,10 @@ class ItemReader(Reader):
             pin_memory=pin_memory,
             generator=torch.Generator(),  # no item uses it; without it torch's own stream would move
         )
+
+    @property
+    def devices(self) -> tuple[torch.device, torch.device]:
+        return torch.device("cpu"), torch.device("cpu")
 
     def minibatches(self, source: Tensor, target: Tensor, first: int) -> Iterator[Triple]:
         pairs = zip(source.tolist(), target.tolist(), strict=True)

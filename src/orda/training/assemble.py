@@ -10,7 +10,7 @@ import torch
 
 from orda.algorithms import Algorithm, algorithm_type, make_settings
 from orda.data import DataSet, Normalisation, SplitDomains, Splits, Task, open_data, split
-from orda.data.augment import Images as Images  # part of a run, and asked for here
+from orda.data.augment import Images
 from orda.data.registry import find_task
 from orda.devices import pick_channels_last, pick_feature_batch, pick_precision
 from orda.loader import AdaptationLoader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from orda.devices import deterministic, pick_device
 from orda.errors import Diverged, RunError
 from orda.training.assemble import assemble
 from orda.training.checkpoint import Checkpoint, load_checkpoint
@@ -13,7 +14,6 @@ from orda.training.display import make_display
 from orda.training.interrupts import Interrupted, Interrupts, Stop
 from orda.training.lock import locked
 from orda.training.losses import NotFinite
-from orda.training.machine import deterministic, pick_device
 from orda.training.outcome import outcome_of
 from orda.training.paths import RunPaths, write_whole
 from orda.training.result import RunResult

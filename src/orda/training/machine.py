@@ -1,4 +1,4 @@
-"""Where a run is done, and what of that is on its record."""
+"""What of the machine is on a run's record."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import numpy as np
 import torch
 
 import orda
-from orda.devices import deterministic, pick_device
-
-__all__ = ["deterministic", "environment", "pick_device"]
 
 
 def environment(device: torch.device, amp: torch.dtype | None) -> dict[str, Any]:

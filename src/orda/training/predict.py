@@ -15,14 +15,15 @@ from torch import Tensor
 
 from orda.algorithms import Algorithm
 from orda.data import Normalisation
+from orda.data.augment import Images
 from orda.data.decode import DecodeSettings, decode
 from orda.data.folder import images_below
+from orda.devices import pick_device
 from orda.errors import DamagedImages, InputError, RunError
 from orda.models import Model
-from orda.training.assemble import Images, make_algorithm, make_model
+from orda.training.assemble import make_algorithm, make_model
 from orda.training.checkpoint import load_checkpoint, load_networks
 from orda.training.config import TrainConfig
-from orda.training.machine import pick_device
 from orda.training.paths import RunPaths
 
 

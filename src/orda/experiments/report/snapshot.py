@@ -17,6 +17,7 @@ from torch import Tensor
 from orda import seeds
 from orda.algorithms import Algorithm
 from orda.data import ArrayDomain
+from orda.data.augment import Images
 from orda.data.registry import find_task
 from orda.discrepancies import MMD, Discrepancy
 from orda.errors import RunError
@@ -24,7 +25,7 @@ from orda.experiments.report.gather import RunView
 from orda.records import Features
 from orda.threads import in_pieces
 from orda.training import RunPaths
-from orda.training.assemble import Images, fingerprint, make_algorithm, make_images, make_model, open_task, split_task
+from orda.training.assemble import fingerprint, make_algorithm, make_images, make_model, open_task, split_task
 from orda.training.checkpoint import load_checkpoint, load_networks
 
 SMALL_IMAGE = 32  # pixels of a side up to which many examples are looked at
