@@ -85,7 +85,8 @@ def read(path: Path) -> Any:
     from orda.errors import DataError
 
     try:
-        found = np.load(path, allow_pickle=False)
+        with path.open("rb") as file:  # an archive of several would stay open
+            found = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise DataError("features must be an .npy file", f"{path}: {error}", "Write it with numpy.save") from error
     if not isinstance(found, np.ndarray):
