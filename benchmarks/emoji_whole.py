@@ -75,7 +75,6 @@ def one(case: Case) -> Case:
     return case | {
         "accuracy": result.final_target_accuracy,
         "source_accuracy": result.final_source_validation,
-        "finite": result.status == "finished",
         "probes": [{name: plan[name] for name in ("d0", "bias", "variance")} for plan in plans[1:]],
         "seconds": round(result.seconds["total"], 1),
     }

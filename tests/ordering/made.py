@@ -14,7 +14,9 @@ from references import ordering as twins
 
 import orda
 from orda.ordering import Ordering, OrderingTask, initial_arrangement, ordering_task
-from orda.records import Features, IntArray, Pool, Strata
+from orda.ordering.objective import State, everywhere, here, replaced, there
+from orda.ordering.problem import Problem
+from orda.records import Features, FloatArray, IntArray, Pool, Strata
 from orda.stratification import draw
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +37,22 @@ def fresh(function: F) -> F:
     of ``orda.ordering``, whose functions are compiled into a test's, would go unseen.
     """
     return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+@fresh
+def say_all(problem: Problem, state: State, arranged: IntArray, out: FloatArray) -> None:
+    """out[way, r, m, j]: what the primitive says, in four ways, of minibatch m with row r's element j."""
+    rows, horizon = arranged.shape
+    row = np.empty(horizon)
+    for r in range(rows):
+        everywhere(problem, state, arranged, r, out[0, r])
+        for m in range(horizon):
+            here(problem, state, arranged, r, m, out[1, r, m])
+            for j in range(horizon):
+                out[2, r, m, j] = replaced(problem, state, arranged, r, m, r * horizon + j)
+        for j in range(horizon):
+            there(problem, state, arranged, r, r * horizon + j, 0, row)
+            out[3, r, :, j] = row
 
 
 @dataclass(frozen=True, slots=True)

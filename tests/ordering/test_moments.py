@@ -7,11 +7,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from ordering.made import fresh
+from ordering.made import fresh, say_all
 
 import orda
 from orda.ordering import OPTIMISERS, initial_arrangement, ordering_task
-from orda.ordering.objective import everywhere, here, measured, prepared, put, replaced, there
+from orda.ordering.objective import measured, prepared, put, replaced
 from orda.ordering.problem import CovarianceProblem, MomentProblem, Problem
 from orda.records import Features, FloatArray, IntArray, Pool, Strata
 from orda.stratification import draw
@@ -50,16 +50,8 @@ def tables(problem: Problem, arranged: IntArray, steps: IntArray) -> FloatArray:
     for r, m, column in steps:
         state.values[m] = replaced(problem, state, changed, r, m, r * horizon + column)
         put(problem, state, changed, r, m, r * horizon + column)
-    out, row = np.empty((4, rows, horizon, horizon)), np.empty(horizon)
-    for r in range(rows):
-        everywhere(problem, state, changed, r, out[0, r])
-        for m in range(horizon):
-            here(problem, state, changed, r, m, out[1, r, m])
-            for j in range(horizon):
-                out[2, r, m, j] = replaced(problem, state, changed, r, m, r * horizon + j)
-        for j in range(horizon):
-            there(problem, state, changed, r, r * horizon + j, 0, row)
-            out[3, r, :, j] = row
+    out = np.empty((4, rows, horizon, horizon))
+    say_all(problem, state, changed, out)
     return out
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ordering.made import NAMES, PROBLEMS, Made, fresh, made
+from ordering.made import NAMES, PROBLEMS, Made, fresh, made, say_all
 
-from orda.ordering.objective import everywhere, here, measured, objective, prepared, put, replaced, swap, there
+from orda.ordering.objective import measured, objective, prepared, put, replaced, swap, there
 from orda.ordering.problem import Problem
 from orda.records import FloatArray, IntArray
 
@@ -34,16 +34,10 @@ def walk(problem: Problem, arranged: IntArray, steps: IntArray, values: FloatArr
             swap(problem, state, arranged, r, m, other, at_m, at_other)
     values[:] = state.values
     out = np.full((5, rows, horizon, horizon), np.nan)
+    say_all(problem, state, arranged, out[:4])
     row = np.empty(horizon)
     for r in range(rows):
-        everywhere(problem, state, arranged, r, out[0, r])
-        for m in range(horizon):
-            here(problem, state, arranged, r, m, out[1, r, m])
-            for j in range(horizon):
-                out[2, r, m, j] = replaced(problem, state, arranged, r, m, r * horizon + j)
         for j in range(horizon):
-            there(problem, state, arranged, r, r * horizon + j, 0, row)
-            out[3, r, :, j] = row
             start = j % horizon
             there(problem, state, arranged, r, r * horizon + j, start, row)
             out[4, r, start:, j] = row[start:]

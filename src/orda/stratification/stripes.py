@@ -153,8 +153,9 @@ class GramSums(StratumSums):
     # ── S from nothing ──
 
     def _clear(self) -> None:
-        super()._clear()
-        if self._there is not None:
+        if self._there is None:
+            super()._clear()
+        else:
             self._there.clear()
 
     def _compute(self, labels: IntArray) -> None:
